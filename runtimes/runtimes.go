@@ -1,0 +1,91 @@
+// Package runtimes says what an interpreter is: which pinned artifacts it is made of, how they are baked into
+// a module and a memory image, and how a [Driver] runs a piece of source in an instance of it.
+//
+// A Driver holds no state of a run: everything that lasts is in the guest's memory, everything that belongs
+// to one turn is in its [Turn]. One Driver therefore serves any number of instances at once.
+package runtimes
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/cloche-dev/cloche/engine/vm"
+)
+
+// Driver runs one interpreter. Its methods may be called from several goroutines, each with its own Guest.
+type Driver interface {
+	// Language is the name used in jobs, results and on the command line: "python" or "javascript".
+	Language() string
+
+	// HostFuncs are the functions that the interpreter imports besides WASI and fuel.
+	HostFuncs() []vm.HostFunc
+
+	// Boot starts the interpreter in an instance whose memory holds only its data segments, and preloads
+	// what every run should find ready. It runs once, when the image is baked. What it returns is kept
+	// beside the image and given to each Turn (addresses of entry points and the like).
+	Boot(ctx context.Context, g vm.Guest) (BootInfo, error)
+
+	// Turn runs t.Source in g. The error is nil whenever the guest came back in order, whatever its
+	// program did; a non-nil error means that the instance cannot be used again (trap, stop, exhausted limit).
+	Turn(ctx context.Context, g vm.Guest, info BootInfo, t *Turn) (Outcome, error)
+
+	// Interrupt asks the running program to stop at its next chance, by the language's own means. It is
+	// called from inside a host function of the running guest (fuel refill, sleep), at the soft deadline.
+	Interrupt(ctx context.Context, g vm.Guest, info BootInfo) error
+}
+
+// BootInfo is what a Driver remembers about its image, in its own JSON.
+type BootInfo = json.RawMessage
+
+// Door answers what the guest asks of the host (ops 0x10 and up; see package hostfuncs for the frames).
+// A non-nil error ends the run; a refusal that the program may handle is part of the reply.
+type Door func(ctx context.Context, request []byte) (reply []byte, err error)
+
+// Turn is one piece of source with all that it is given.
+type Turn struct {
+	Source string
+	// Name is the file name in tracebacks, such as "main.py" or "turn-3.py"; no path of the host.
+	Name string
+	// Session says that the program's names are kept for a later turn.
+	Session bool
+	// First is true for the first turn after the instance was made from its image: the driver renews
+	// whatever must differ between copies (random seeds).
+	First bool
+	// Seed fixes the guest's random generators when not nil.
+	Seed *uint64
+	// Args are the program's arguments, without its name. Env is added to the guest's environment.
+	Args []string
+	Env  map[string]string
+	// Inputs are globals to set before the program runs, each a JSON value.
+	Inputs map[string]json.RawMessage
+	// Module says that JavaScript source is an ES module whatever it looks like. TypeScript has been
+	// turned into JavaScript before it comes here.
+	Module bool
+	// Entropy returns n fresh random bytes (seeded when Seed is set).
+	Entropy func(n int) []byte
+	// Door answers ops 0x10 and up.
+	Door Door
+}
+
+// Outcome is how a turn ended as the language sees it.
+type Outcome struct {
+	// ExitCode is the program's own: 0, that of sys.exit or process.exit, or 1 after an uncaught exception.
+	ExitCode int
+	// Error is set when an exception ended the program. SystemExit is no exception here.
+	Error *GuestError
+	// Interrupted says that the exception which ended it was the one that Interrupt raised.
+	Interrupted bool
+	// OutOfMemory says that the program ended because the interpreter could not get memory.
+	OutOfMemory bool
+}
+
+// GuestError is an uncaught exception. Its texts are the guest's and not to be trusted.
+type GuestError struct {
+	Name      string `json:"name"`
+	Value     string `json:"value"`
+	Traceback string `json:"traceback,omitempty"`
+	// Line is the innermost line of the user's own source, from 1; 0 when there is none.
+	Line int `json:"line,omitempty"`
+	// Hint is one sentence that a model can act on.
+	Hint string `json:"hint,omitempty"`
+}
