@@ -1,0 +1,52 @@
+//go:build !unix
+
+package memimage
+
+import (
+	"io"
+	"os"
+	"slices"
+)
+
+func fromFile(f *os.File) (*Image, error) {
+	data, err := io.ReadAll(f)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkSize(int64(len(data))); err != nil {
+		return nil, err
+	}
+	return &Image{file: f, data: data}, nil
+}
+
+func fromBytes(data []byte) (*Image, error) { return &Image{data: slices.Clone(data)}, nil }
+
+func unmap([]byte) error { return nil }
+
+func bestMethod() Method { return Copy }
+
+func (l *Linear) reserve(capacity uint64) error {
+	l.method = Copy
+	l.copyReserve(capacity)
+	return nil
+}
+
+func (l *Linear) release() {}
+
+func (l *Linear) grow(size uint64) {
+	l.copyGrow(size)
+	l.size = size
+}
+
+func (l *Linear) dropTail(from uint64) (uint64, error) {
+	clear(l.base[from:l.size])
+	return 0, nil
+}
+
+func (l *Linear) restore() (uint64, error) {
+	copy(l.base, l.image.Bytes())
+	return 0, nil
+}
+
+// PrivateBytes is not known on this system.
+func (l *Linear) PrivateBytes() (uint64, error) { return 0, nil }

@@ -1,0 +1,195 @@
+package memimage_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/cloche-dev/cloche/engine/memimage"
+)
+
+// methods are all that this system can be made to use.
+func methods() []memimage.Method {
+	if runtime.GOOS == "linux" {
+		return []memimage.Method{memimage.Auto, memimage.Scan, memimage.Pagemap, memimage.Remap, memimage.Copy}
+	}
+	return []memimage.Method{memimage.Auto, memimage.Copy}
+}
+
+func pattern(pages int, seed uint64) []byte {
+	b := make([]byte, pages*memimage.PageSize)
+	r := rand.New(rand.NewPCG(seed, 1))
+	for i := range b {
+		b[i] = byte(r.Uint32())
+	}
+	return b
+}
+
+func newImage(t testing.TB, data []byte) *memimage.Image {
+	t.Helper()
+	im, err := memimage.FromBytes(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := im.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return im
+}
+
+func newLinear(t testing.TB, c memimage.Config) *memimage.Linear {
+	t.Helper()
+	l, err := memimage.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.Free)
+	return l
+}
+
+// A reset memory must equal the image, byte for byte, and read as zero past it when grown again to the cap.
+func TestResetEqualsImage(t *testing.T) {
+	data := pattern(9, 7)
+	im := newImage(t, data)
+	const capacity = 64 * memimage.PageSize
+	for _, m := range methods() {
+		for _, keep := range []int{1, 8, 0} {
+			t.Run(fmt.Sprintf("%v/keep=%d", m, keep), func(t *testing.T) {
+				l := newLinear(t, memimage.Config{Image: im, Capacity: capacity, Method: m, KeepPages: keep})
+				other := newLinear(t, memimage.Config{Image: im, Capacity: capacity, Method: m})
+				r := rand.New(rand.NewPCG(uint64(m), uint64(keep)))
+				for round := range 30 {
+					mem := l.Reallocate(0)
+					if !bytes.Equal(mem, data) {
+						t.Fatalf("round %d: memory differs from the image", round)
+					}
+					grown := round%3 == 1
+					if grown {
+						to := uint64(r.IntN(55)+10) * memimage.PageSize
+						mem = l.Reallocate(to)
+						if uint64(len(mem)) != to || uint64(cap(mem)) != to {
+							t.Fatalf("round %d: len %d cap %d, want %d", round, len(mem), cap(mem), to)
+						}
+						if i := bytes.IndexFunc(mem[len(data):], func(r rune) bool { return r != 0 }); i >= 0 {
+							t.Fatalf("round %d: byte %d past the image is not zero", round, i)
+						}
+					}
+					for range r.IntN(200) {
+						mem[r.IntN(len(mem))]++
+					}
+					if grown {
+						mem[len(mem)-1] = 1
+					}
+					st, err := l.Reset()
+					if err != nil {
+						t.Fatal(err)
+					}
+					if st.Shrunk != grown {
+						t.Errorf("round %d: Shrunk %v, want %v", round, st.Shrunk, grown)
+					}
+				}
+				if !bytes.Equal(other.Reallocate(0), data) {
+					t.Error("a second memory of the image saw writes of the first")
+				}
+			})
+		}
+	}
+	if !bytes.Equal(im.Bytes(), data) {
+		t.Error("the image itself was written")
+	}
+}
+
+func TestLimit(t *testing.T) {
+	data := pattern(2, 3)
+	im := newImage(t, data)
+	for _, m := range methods() {
+		t.Run(m.String(), func(t *testing.T) {
+			l := newLinear(t, memimage.Config{Image: im, Capacity: 8 * memimage.PageSize, Method: m})
+			for _, tt := range []struct {
+				limit, size uint64
+				want        int // length of the answer in pages, -1 for refused
+			}{
+				{0, 1, 2}, {0, 2, 2}, {0, 3, -1}, {3, 3, 3}, {3, 4, -1}, {8, 8, 8}, {100, 9, -1},
+			} {
+				l.SetLimit(tt.limit * memimage.PageSize)
+				got := l.Reallocate(tt.size * memimage.PageSize)
+				if refused := got == nil; refused != (tt.want < 0) || refused != l.Denied() {
+					t.Errorf("limit %d size %d: refused %v, Denied %v", tt.limit, tt.size, refused, l.Denied())
+				} else if !refused && len(got) != tt.want*memimage.PageSize {
+					t.Errorf("limit %d size %d: %d bytes", tt.limit, tt.size, len(got))
+				}
+			}
+			if _, err := l.Reset(); err != nil {
+				t.Fatal(err)
+			}
+			l.Rewind()
+			if got := l.Reallocate(memimage.MaxBytes); len(got) != len(data) {
+				t.Errorf("after Rewind: %d bytes, want %d", len(got), len(data))
+			}
+			if l.Reallocate(memimage.MaxBytes) != nil {
+				t.Error("Rewind held for more than one call")
+			}
+		})
+	}
+}
+
+func TestOpen(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name string, n int) string {
+		p := filepath.Join(dir, name)
+		if err := os.WriteFile(p, make([]byte, n), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	for _, tt := range []struct{ path, want string }{
+		{write("empty", 0), "it is empty"},
+		{write("odd", memimage.PageSize+1), "65537 bytes is not a whole number of 64 KiB pages"},
+		{filepath.Join(dir, "none"), "no such file"},
+	} {
+		if _, err := memimage.Open(tt.path); err == nil || !bytes.Contains([]byte(err.Error()), []byte(tt.want)) {
+			t.Errorf("Open(%s): %v, want %q", filepath.Base(tt.path), err, tt.want)
+		}
+	}
+	im, err := memimage.Open(write("good", memimage.PageSize))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := im.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := im.Close(); err != nil {
+		t.Errorf("second Close: %v", err)
+	}
+}
+
+func TestTooLarge(t *testing.T) {
+	if _, err := memimage.New(memimage.Config{Capacity: memimage.MaxBytes + 1}); err == nil {
+		t.Error("a memory of 4 GiB was accepted")
+	}
+}
+
+// BenchmarkReset writes one byte in each of 129 host pages, as `x = 2` in Python does, and resets.
+func BenchmarkReset(b *testing.B) {
+	im := newImage(b, pattern(1000, 1))
+	for _, m := range methods()[1:] {
+		b.Run(m.String(), func(b *testing.B) {
+			l := newLinear(b, memimage.Config{Image: im, Capacity: 2000 * memimage.PageSize, Method: m})
+			for b.Loop() {
+				mem := l.Reallocate(0)
+				for i := range 129 {
+					mem[i*100*4096]++
+				}
+				if _, err := l.Reset(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
