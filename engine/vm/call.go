@@ -1,0 +1,176 @@
+package vm
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"time"
+
+	"github.com/tetratelabs/wazero/api"
+)
+
+// A Meter is the fuel of one run and the host's word in it.
+type Meter struct {
+	// Budget is the number of instructions that the run may execute.
+	Budget uint64
+	// Check is called about every millisecond of computing, from inside the guest's run. An error ends the
+	// run with it. It may call into the guest to interrupt it. Nil: nothing is checked.
+	Check func(ctx context.Context, g Guest) error
+	// OutOfFuel makes the error that ends a run whose budget is used up. Nil: ErrOutOfFuel.
+	OutOfFuel func(used uint64) error
+
+	used  uint64        // before the slice now given
+	given int64         // the slice now given
+	size  int64         // the size of slices, fitted to sliceTime
+	since time.Duration // when the slice began, after epoch
+}
+
+// Used is the number of instructions executed so far, up to the end of the last Run or slice.
+func (m *Meter) Used() uint64 { return m.used }
+
+// Slices are fitted to last about sliceTime: long enough that a refill costs nothing, short enough that a
+// guest holds up the garbage collector no longer than that.
+const (
+	sliceTime  = 500 * time.Microsecond
+	sliceFirst = 200_000
+	sliceMin   = 20_000
+	sliceMax   = 20_000_000
+)
+
+var epoch = time.Now()
+
+// frame is the context of a call into a guest.
+type frame struct {
+	context.Context
+	inst  *Instance
+	meter *Meter
+}
+
+type frameKey struct{}
+
+func (f *frame) Value(key any) any {
+	if key == (frameKey{}) {
+		return f
+	}
+	return f.Context.Value(key)
+}
+
+func frameOf(ctx context.Context) *frame { return ctx.Value(frameKey{}).(*frame) }
+
+// Run gives do a context in which the instance may be called, with fuel from m. When do is back, m.Used is
+// exact.
+func (i *Instance) Run(ctx context.Context, m *Meter, do func(context.Context) error) error {
+	if m.size == 0 {
+		m.size = sliceFirst
+	}
+	m.since = time.Since(epoch)
+	i.give(m)
+	err := do(&frame{Context: ctx, inst: i, meter: m})
+	i.take(m)
+	return err
+}
+
+// give hands the guest the next slice.
+func (i *Instance) give(m *Meter) {
+	m.given = 0
+	if m.Budget > m.used {
+		m.given = min(m.size, int64(min(m.Budget-m.used, math.MaxInt64)))
+	}
+	if i.fuel != nil {
+		i.fuel.Set(uint64(m.given))
+	}
+}
+
+// take counts what the guest used of its slice.
+func (i *Instance) take(m *Meter) {
+	if i.fuel != nil {
+		m.used += uint64(m.given - int64(i.fuel.Get()))
+		m.given = 0
+		i.fuel.Set(0)
+	}
+}
+
+// refill is the guest's import: its slice is used up.
+func refill(ctx context.Context, _ []uint64) {
+	f := frameOf(ctx)
+	i, m := f.inst, f.meter
+	i.take(m)
+	if m.used >= m.Budget {
+		err := ErrOutOfFuel
+		if m.OutOfFuel != nil {
+			err = m.OutOfFuel(m.used)
+		}
+		panic(Stop{err})
+	}
+	now := time.Since(epoch)
+	switch took := now - m.since; {
+	case took < sliceTime/2:
+		m.size = min(m.size*2, sliceMax)
+	case took > 2*sliceTime:
+		m.size = max(m.size/2, sliceMin)
+	}
+	// The interrupt, if Check makes one, runs guest code too: it must find fuel.
+	i.give(m)
+	if m.Check != nil {
+		if err := m.Check(ctx, i); err != nil {
+			panic(Stop{err})
+		}
+	}
+	// Compiled guests cannot be preempted: without this, eight of them would make a ninth wait for
+	// eight of the scheduler's time slices of 10 ms.
+	runtime.Gosched()
+	m.since = time.Since(epoch)
+}
+
+// function is an export with what calling it needs.
+type function struct {
+	fn      api.Function
+	stack   []uint64
+	results int
+	busy    bool
+}
+
+// Call implements [Guest]. ctx must come from [Instance.Run]. An error is a [*Trap], or wraps what a host
+// function stopped the run with.
+func (i *Instance) Call(ctx context.Context, export string, args ...uint64) (uint64, error) {
+	f := i.funcs[export]
+	if f == nil || f.busy { // a busy one is further down this stack, and its machine stack with it
+		var err error
+		if f, err = i.function(export); err != nil {
+			return 0, err
+		}
+	}
+	if len(args) > len(f.stack) {
+		return 0, fmt.Errorf("call %s: %d arguments are too many", export, len(args))
+	}
+	copy(f.stack, args)
+	f.busy = true
+	err := f.fn.CallWithStack(ctx, f.stack)
+	f.busy = false
+	if err != nil {
+		return 0, trapOf(export, err)
+	}
+	if i.exc != nil && i.exc.Get() != 0 {
+		i.exc.Set(0)
+		return 0, &Trap{Reason: "uncaught wasm exception in " + export}
+	}
+	if f.results == 0 {
+		return 0, nil
+	}
+	return f.stack[0], nil
+}
+
+func (i *Instance) function(export string) (*function, error) {
+	fn := i.mod.ExportedFunction(export)
+	if fn == nil {
+		return nil, fmt.Errorf("call %s: the module exports no such function", export)
+	}
+	def := fn.Definition()
+	params, results := len(def.ParamTypes()), len(def.ResultTypes())
+	f := &function{fn: fn, stack: make([]uint64, max(params, results)), results: results}
+	if i.funcs[export] == nil {
+		i.funcs[export] = f
+	}
+	return f, nil
+}

@@ -1,0 +1,159 @@
+package vm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+
+	"github.com/cloche-dev/cloche/engine/memimage"
+)
+
+// Names that package rewrite gives to what it adds to a module.
+const (
+	fuelModule = "cloche"
+	fuelImport = "refill"
+	fuelGlobal = "cloche.fuel"
+	excGlobal  = "cloche.exc_tag"
+)
+
+// Config describes a module.
+type Config struct {
+	// Binary is the rewritten module. It must stay unchanged until Close: wazero refers to it.
+	Binary []byte
+	// CacheDir is the folder of compiled code, trusted like the program itself. Empty: none.
+	CacheDir string
+	// Hosts instantiate host modules of other packages, such as wasi.Instantiate.
+	Hosts []func(context.Context, wazero.Runtime) error
+	// Funcs are further host functions.
+	Funcs []HostFunc
+	// Globals are the mutable globals that belong to an image, by export name.
+	Globals []string
+}
+
+// A Module is compiled code with its host functions, ready to be instantiated.
+type Module struct {
+	runtime  wazero.Runtime
+	cache    wazero.CompilationCache
+	compiled wazero.CompiledModule
+	globals  []string
+	fuel     bool
+}
+
+// Compile compiles a module, or loads its code from the cache folder.
+func Compile(ctx context.Context, c Config) (*Module, error) {
+	m := &Module{globals: c.Globals}
+	cfg := wazero.NewRuntimeConfig().WithCoreFeatures(api.CoreFeaturesV2).WithDebugInfoEnabled(false)
+	if c.CacheDir != "" {
+		cache, err := wazero.NewCompilationCacheWithDir(c.CacheDir)
+		if err != nil {
+			return nil, fmt.Errorf("open code cache: %w", err)
+		}
+		m.cache = cache
+		cfg = cfg.WithCompilationCache(cache)
+	}
+	m.runtime = wazero.NewRuntimeWithConfig(ctx, cfg)
+	err := m.addHosts(ctx, c)
+	if err == nil {
+		m.compiled, err = m.runtime.CompileModule(ctx, c.Binary)
+	}
+	if err == nil {
+		err = m.checkExports()
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("compile module: %w", err), m.Close(ctx))
+	}
+	return m, nil
+}
+
+func (m *Module) addHosts(ctx context.Context, c Config) error {
+	for _, add := range c.Hosts {
+		if err := add(ctx, m.runtime); err != nil {
+			return err
+		}
+	}
+	_, err := m.runtime.NewHostModuleBuilder(fuelModule).NewFunctionBuilder().
+		WithGoFunction(api.GoFunc(refill), nil, nil).Export(fuelImport).Instantiate(ctx)
+	if err != nil {
+		return err
+	}
+	builders := map[string]wazero.HostModuleBuilder{}
+	for _, f := range c.Funcs {
+		b := builders[f.Module]
+		if b == nil {
+			b = m.runtime.NewHostModuleBuilder(f.Module)
+			builders[f.Module] = b
+		}
+		fn := f.Fn
+		b.NewFunctionBuilder().WithGoFunction(api.GoFunc(func(ctx context.Context, stack []uint64) {
+			fn(ctx, frameOf(ctx).inst, stack)
+		}), valTypes(f.Params), valTypes(f.Results)).Export(f.Name)
+	}
+	for _, b := range builders {
+		if _, err := b.Instantiate(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *Module) checkExports() error {
+	for _, f := range m.compiled.ImportedFunctions() {
+		if mod, name, _ := f.Import(); mod == fuelModule && name == fuelImport {
+			m.fuel = true
+		}
+	}
+	if len(m.compiled.ExportedMemories()) != 1 {
+		return errors.New("the module must export exactly one memory")
+	}
+	return nil
+}
+
+func valTypes(ts []ValType) []api.ValueType {
+	out := make([]api.ValueType, len(ts))
+	for i, t := range ts {
+		out[i] = [...]api.ValueType{I32: api.ValueTypeI32, I64: api.ValueTypeI64, F32: api.ValueTypeF32, F64: api.ValueTypeF64}[t]
+	}
+	return out
+}
+
+// Close frees the code. Instances must have been closed.
+func (m *Module) Close(ctx context.Context) error {
+	err := m.runtime.Close(ctx)
+	if m.cache != nil {
+		err = errors.Join(err, m.cache.Close(ctx))
+	}
+	return err
+}
+
+// State is what an instance starts from and is reset to.
+type State struct {
+	// Image is the linear memory. Nil: an empty memory of the size that the module declares.
+	Image *memimage.Image
+	// Globals are the values of Config.Globals by name. Nil: the module's own.
+	Globals map[string]uint64
+}
+
+// New makes an instance that starts from st and whose memory may grow to maxBytes.
+func (m *Module) New(ctx context.Context, st State, maxBytes uint64) (*Instance, error) {
+	linear, err := memimage.New(memimage.Config{Image: st.Image, Capacity: min(maxBytes, memimage.MaxBytes)})
+	if err != nil {
+		return nil, fmt.Errorf("instantiate: %w", err)
+	}
+	alloc := experimental.MemoryAllocatorFunc(func(uint64, uint64) experimental.LinearMemory { return linear })
+	mod, err := m.runtime.InstantiateModule(experimental.WithMemoryAllocator(ctx, alloc), m.compiled,
+		wazero.NewModuleConfig().WithName("").WithStartFunctions())
+	if err != nil {
+		linear.Free()
+		return nil, fmt.Errorf("instantiate: %w", err)
+	}
+	i := &Instance{module: m, mod: mod, linear: linear, state: st, funcs: map[string]*function{}}
+	i.mem.Memory = mod.Memory()
+	if err := i.findGlobals(); err != nil {
+		return nil, errors.Join(fmt.Errorf("instantiate: %w", err), i.Close(ctx))
+	}
+	return i, nil
+}
