@@ -1,0 +1,173 @@
+package hostfuncs
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"strings"
+	"unicode/utf8"
+)
+
+// A Display is one thing that the guest shows, as a MIME bundle: the same thing in several forms.
+type Display struct {
+	// Data has for each MIME type a string, bytes ([]byte), or for JSON types the value as it came
+	// (json.RawMessage).
+	Data map[string]any `json:"data"`
+	// Main marks the value of the last expression.
+	Main bool `json:"main,omitempty"`
+}
+
+// Bounds of a display frame, far above what real ones hold.
+const (
+	maxForms     = 32
+	maxMIMEBytes = 128
+	maxJSONDepth = 64
+)
+
+// DecodeDisplay reads a display frame: the length of a JSON header (u32, little-endian), the header
+//
+//	{"main": bool, "data": {MIME type: string | {"$bytes": n} | any JSON for a JSON type}}
+//
+// and after it the bytes of its attachments, n each, in the order in which the header names them. Nothing of the
+// result refers to payload.
+func DecodeDisplay(payload []byte) (Display, error) {
+	var d Display
+	if len(payload) < 4 {
+		return d, errors.New("display frame: shorter than its length field")
+	}
+	n, rest := binary.LittleEndian.Uint32(payload), payload[4:]
+	if uint64(n) > uint64(len(rest)) {
+		return d, fmt.Errorf("display frame: a header of %d bytes in a frame of %d", n, len(payload))
+	}
+	header, attached := rest[:n], rest[n:]
+	if err := checkJSON(header); err != nil {
+		return d, fmt.Errorf("display frame: header: %w", err)
+	}
+	err := eachField(header, func(key string, value json.RawMessage) error {
+		switch key {
+		case "main":
+			return json.Unmarshal(value, &d.Main)
+		case "data":
+			if d.Data != nil {
+				return errors.New("data is there twice")
+			}
+			var err error
+			d.Data, attached, err = decodeBundle(value, attached)
+			return err
+		}
+		return fmt.Errorf("unknown field %q", key)
+	})
+	switch {
+	case err != nil:
+		return d, fmt.Errorf("display frame: %w", err)
+	case len(d.Data) == 0:
+		return d, errors.New("display frame: it shows nothing")
+	case len(attached) > 0:
+		return d, fmt.Errorf("display frame: %d bytes are attached that nothing names", len(attached))
+	}
+	return d, nil
+}
+
+func decodeBundle(bundle json.RawMessage, attached []byte) (map[string]any, []byte, error) {
+	data := map[string]any{}
+	err := eachField(bundle, func(key string, value json.RawMessage) error {
+		if !validMIME(key) {
+			return fmt.Errorf("%.40q is not a MIME type", key)
+		}
+		if _, twice := data[key]; twice || len(data) == maxForms {
+			return fmt.Errorf("%s is there twice or is one form too many", key)
+		}
+		if n, ok := attachment(value); ok {
+			if n > uint64(len(attached)) {
+				return fmt.Errorf("%s: %d bytes are said to be attached, %d are", key, n, len(attached))
+			}
+			data[key], attached = bytes.Clone(attached[:n]), attached[n:]
+			return nil
+		}
+		if isJSON(key) {
+			data[key] = json.RawMessage(bytes.Clone(value))
+			return nil
+		}
+		var text string
+		if err := json.Unmarshal(value, &text); err != nil {
+			return fmt.Errorf("%s: neither text nor attached bytes", key)
+		}
+		data[key] = text
+		return nil
+	})
+	return data, attached, err
+}
+
+// attachment says whether value is {"$bytes": n}.
+func attachment(value json.RawMessage) (n uint64, ok bool) {
+	if !bytes.HasPrefix(value, []byte(`{`)) || len(value) > 64 {
+		return 0, false
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(value, &fields) != nil || len(fields) != 1 {
+		return 0, false
+	}
+	return n, fields["$bytes"] != nil && json.Unmarshal(fields["$bytes"], &n) == nil
+}
+
+func isJSON(t string) bool { return t == "application/json" || strings.HasSuffix(t, "+json") }
+
+func validMIME(s string) bool {
+	if len(s) > maxMIMEBytes || !strings.Contains(s, "/") {
+		return false
+	}
+	_, _, err := mime.ParseMediaType(s)
+	return err == nil
+}
+
+// checkJSON bounds the nesting of a JSON text before anything is built from it.
+func checkJSON(b []byte) error {
+	if !utf8.Valid(b) {
+		return errors.New("not UTF-8")
+	}
+	depth, inString := 0, false
+	for i := 0; i < len(b); i++ {
+		switch c := b[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{' || c == '[':
+			if depth++; depth > maxJSONDepth {
+				return fmt.Errorf("nested deeper than %d", maxJSONDepth)
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	if !json.Valid(b) {
+		return errors.New("not JSON")
+	}
+	return nil
+}
+
+// eachField calls do for the fields of a JSON object in order, repeated ones too. The text is valid JSON.
+func eachField(object []byte, do func(key string, value json.RawMessage) error) error {
+	dec := json.NewDecoder(bytes.NewReader(object))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return errors.New("not a JSON object")
+	}
+	for dec.More() {
+		t, err := dec.Token()
+		if err != nil {
+			return err
+		}
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return err
+		}
+		if err := do(t.(string), value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
