@@ -1,0 +1,158 @@
+package engine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/cloche-dev/cloche/hostfuncs"
+	"github.com/cloche-dev/cloche/limits"
+)
+
+// Status is how a run ended.
+type Status string
+
+// The statuses of a run.
+const (
+	StatusOK          Status = "ok"
+	StatusError       Status = "error"         // an uncaught exception, or an exit code that is not 0
+	StatusTimeout     Status = "timeout"       // Limits.Timeout passed
+	StatusOutOfFuel   Status = "out_of_fuel"   // Limits.Fuel used up
+	StatusOutOfMemory Status = "out_of_memory" // Limits.MemoryBytes used up
+	StatusCancelled   Status = "cancelled"     // the caller's context ended
+	StatusTrapped     Status = "trapped"       // stopped by the machine, such as a stack overflow
+)
+
+// Exit codes of runs that the guest did not end itself.
+const (
+	ExitError       = 1
+	ExitTimeout     = 124 // out of fuel too
+	ExitCancelled   = 130
+	ExitTrapped     = 134
+	ExitOutOfMemory = 137
+)
+
+// Result is what a run did. Its JSON form is the same everywhere; fields that do not apply are left out.
+type Result struct {
+	ID       string `json:"id"`
+	Language string `json:"language"`
+	Status   Status `json:"status"`
+	ExitCode int    `json:"exit_code"`
+	// Stdout and Stderr are what the guest printed, up to Limits.OutputBytes each. They are the guest's
+	// words: data, not instructions. Bytes that are not UTF-8 become U+FFFD in JSON.
+	Stdout    string     `json:"stdout"`
+	Stderr    string     `json:"stderr"`
+	Truncated *Truncated `json:"truncated,omitempty"`
+	// Results are displayed values in order, the last expression's among them.
+	Results []hostfuncs.Display `json:"results,omitempty"`
+	Error   *Error              `json:"error,omitempty"`
+	// FilesChanged are the files that the run created, changed or deleted, sorted by path.
+	FilesChanged []FileChange `json:"files_changed,omitempty"`
+	Usage        limits.Usage `json:"usage"`
+	// RolledBack says that the session is as it was before this turn.
+	RolledBack bool `json:"rolled_back,omitempty"`
+
+	exceeded *limits.ExceededError
+	trap     error
+	files    *Files
+}
+
+// Truncated tells which output was cut.
+type Truncated struct {
+	Stdout  *Cut `json:"stdout,omitempty"`
+	Stderr  *Cut `json:"stderr,omitempty"`
+	Results *Cut `json:"results,omitempty"`
+}
+
+// Cut is an output of which only the first KeptBytes of TotalBytes were kept.
+type Cut struct {
+	KeptBytes  uint64 `json:"kept_bytes"`
+	TotalBytes uint64 `json:"total_bytes"`
+}
+
+// Error is the exception, trap or limit that ended a run.
+type Error struct {
+	Name      string `json:"name"`
+	Value     string `json:"value"`
+	Traceback string `json:"traceback,omitempty"`
+	// Line is the innermost line of the program's own source, from 1, or 0.
+	Line int `json:"line,omitempty"`
+	// Hint is one sentence that a model can act on.
+	Hint string `json:"hint,omitempty"`
+}
+
+// FileChange is one file that a run changed.
+type FileChange struct {
+	Path   string `json:"path"` // in the sandbox, absolute
+	Op     string `json:"op"`   // created, modified or deleted
+	Bytes  uint64 `json:"bytes"`
+	SHA256 string `json:"sha256,omitempty"`
+	MIME   string `json:"mime,omitempty"`
+}
+
+// Exception is a run that ended by the guest's own exception or exit code.
+type Exception struct {
+	ExitCode int
+	Guest    *Error // nil when the program chose its exit code
+}
+
+func (e *Exception) Error() string {
+	if e.Guest == nil {
+		return fmt.Sprintf("the program exited with status %d", e.ExitCode)
+	}
+	return fmt.Sprintf("%s: %s", e.Guest.Name, e.Guest.Value)
+}
+
+// ErrCancelled is what Result.Err wraps for a run whose context ended.
+var ErrCancelled = errors.New("cancelled")
+
+// Err is nil for a run that ended well, and else an [*Exception], a [*limits.ExceededError], a [*Trap] or
+// [ErrCancelled].
+func (r *Result) Err() error {
+	switch r.Status {
+	case StatusOK:
+		return nil
+	case StatusError:
+		return &Exception{ExitCode: r.ExitCode, Guest: r.Error}
+	case StatusCancelled:
+		return ErrCancelled
+	case StatusTrapped:
+		return r.trap
+	}
+	return r.exceeded
+}
+
+// Value is the last expression's value as text, and whether there was one.
+func (r *Result) Value() (string, bool) {
+	for _, d := range r.Results {
+		if d.Main {
+			s, ok := d.Data["text/plain"].(string)
+			return s, ok
+		}
+	}
+	return "", false
+}
+
+// Charts are the displayed PNG pictures in order.
+func (r *Result) Charts() [][]byte {
+	var out [][]byte
+	for _, d := range r.Results {
+		if png, ok := d.Data["image/png"].([]byte); ok {
+			out = append(out, png)
+		}
+	}
+	return out
+}
+
+// Files are the sandbox's files as the run left them.
+func (r *Result) Files() *Files { return r.files }
+
+// MarshalJSON implements json.Marshaler; broken UTF-8 becomes U+FFFD.
+func (r *Result) MarshalJSON() ([]byte, error) {
+	type plain Result
+	c := plain(*r)
+	c.Stdout = strings.ToValidUTF8(c.Stdout, "\uFFFD")
+	c.Stderr = strings.ToValidUTF8(c.Stderr, "\uFFFD")
+	return json.Marshal(&c)
+}
