@@ -45,3 +45,7 @@ func dontNeed(b []byte) error {
 		unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_FIXED|unix.MAP_NORESERVE)
 	return err
 }
+
+func (l *Linear) eachPrivate([]byte, func(offset, length uint64) error) error {
+	panic("memimage: this system does not tell private pages")
+}

@@ -50,3 +50,7 @@ func (l *Linear) restore() (uint64, error) {
 
 // PrivateBytes is not known on this system.
 func (l *Linear) PrivateBytes() (uint64, error) { return 0, nil }
+
+func (l *Linear) eachPrivate([]byte, func(offset, length uint64) error) error {
+	panic("memimage: this system does not tell private pages")
+}

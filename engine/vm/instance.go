@@ -91,11 +91,8 @@ func (i *Instance) Reset() (memimage.Stats, error) {
 		return st, err
 	}
 	if st.Shrunk {
-		// wazero takes the length of a memory from what its allocator returns to a growth, so a growth
-		// that is answered with the smaller memory shrinks it.
-		i.linear.Rewind()
-		if _, ok := i.mod.Memory().Grow(1); !ok || uint64(i.mod.Memory().Size()) != i.linear.Size() {
-			return st, fmt.Errorf("shrink linear memory to %d bytes: wazero kept %d", i.linear.Size(), i.mod.Memory().Size())
+		if err := i.resize(); err != nil {
+			return st, err
 		}
 	}
 	for _, s := range i.saved {
@@ -116,3 +113,43 @@ type memory struct{ api.Memory }
 
 func (m *memory) ReadUint32(offset uint32) (uint32, bool) { return m.ReadUint32Le(offset) }
 func (m *memory) WriteUint32(offset, v uint32) bool       { return m.WriteUint32Le(offset, v) }
+
+// Checkpoint is an instance's memory and globals at one moment.
+type Checkpoint struct {
+	Memory  *memimage.Delta
+	globals []uint64
+}
+
+// Save takes a checkpoint. Nothing of the guest may be running.
+func (i *Instance) Save() (Checkpoint, error) {
+	d, err := i.linear.Save()
+	c := Checkpoint{Memory: d}
+	for _, s := range i.saved {
+		c.globals = append(c.globals, s.global.Get())
+	}
+	return c, err
+}
+
+// Load brings an instance of the same module and state that is new or was just reset to a checkpoint.
+func (i *Instance) Load(c Checkpoint) error {
+	if err := i.linear.Load(c.Memory); err != nil {
+		return err
+	}
+	if err := i.resize(); err != nil {
+		return err
+	}
+	for n, s := range i.saved {
+		s.global.Set(c.globals[n])
+	}
+	return nil
+}
+
+// resize tells wazero the length of the linear memory. It takes the length of a memory from what its
+// allocator returns to a growth, which so can shrink it too.
+func (i *Instance) resize() error {
+	i.linear.Rewind()
+	if _, ok := i.mod.Memory().Grow(1); !ok || uint64(i.mod.Memory().Size()) != i.linear.Size() {
+		return fmt.Errorf("set linear memory to %d bytes: wazero kept %d", i.linear.Size(), i.mod.Memory().Size())
+	}
+	return nil
+}

@@ -327,3 +327,44 @@ func BenchmarkCall(b *testing.B) {
 		return nil
 	})
 }
+
+func TestSaveLoad(t *testing.T) {
+	m := compile(t)
+	base := instance(t, m, vm.State{}, 4)
+	mem, _ := base.Memory().Read(0, base.Memory().Size())
+	im, err := memimage.FromBytes(mem)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = im.Close() })
+	st := vm.State{Image: im, Globals: base.Globals()}
+	a, b := instance(t, m, st, 100), instance(t, m, st, 100)
+	for _, step := range []struct {
+		export string
+		arg    uint64
+	}{{"count", 5}, {"grow", 40}} {
+		if _, err := call(t, a, &vm.Meter{Budget: 100}, step.export, step.arg); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := a.Save()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := call(t, a, &vm.Meter{Budget: 100}, "count", 100); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // b is new the first time and reset the second
+		if err := b.Load(c); err != nil {
+			t.Fatal(err)
+		}
+		word, _ := b.Memory().ReadUint32(0)
+		g, _ := b.GlobalGet("cloche.g0")
+		if word != 5 || g != 12 || b.Memory().Size() != 41*memimage.PageSize {
+			t.Errorf("loaded: word %d, global %d, size %d", word, g, b.Memory().Size())
+		}
+		if _, err := b.Reset(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
