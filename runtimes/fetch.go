@@ -117,41 +117,35 @@ func (c *Cache) artifact(ctx context.Context, a Artifact, p Progress) (string, e
 }
 
 // fetch downloads the archive, compares it with the lock file, and writes its members into dir.
-func fetch(ctx context.Context, a Artifact, dir string, p Progress) error {
-	archive, remove, err := download(ctx, a, dir, p)
+func fetch(ctx context.Context, a Artifact, dir string, p Progress) (err error) {
+	tmp, err := os.MkdirTemp(dir, "download-*")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
+	archive, err := download(ctx, a, tmp, p)
 	if err != nil {
 		return fmt.Errorf("fetch %s %s: %w", a.Package, a.Version, err)
 	}
-	defer remove()
 	if err := extract(a, archive, dir, p); err != nil {
 		return fmt.Errorf("unpack %s: %w", a.File, err)
 	}
 	return nil
 }
 
-// download runs the client in a folder of its own below dir and returns the archive that it left there, not
-// yet compared with anything.
-func download(ctx context.Context, a Artifact, dir string, p Progress) (archive string, remove func(), err error) {
+// download runs the client in the empty folder tmp and returns the archive that it left below it, not yet
+// compared with anything.
+func download(ctx context.Context, a Artifact, tmp string, p Progress) (archive string, err error) {
 	c := clients[a.Ecosystem]
 	command, err := c.find(ctx)
 	if err != nil {
-		return "", nil, err
+		return "", err
 	}
-	tmp, err := os.MkdirTemp(dir, "download-*")
-	if err != nil {
-		return "", nil, err
-	}
-	remove = func() { os.RemoveAll(tmp) }
-	defer func() {
-		if err != nil {
-			remove()
-		}
-	}()
 	out := filepath.Join(tmp, "out")
 	work := filepath.Join(tmp, "work")
 	for _, d := range []string{out, work} {
 		if err := os.Mkdir(d, 0o700); err != nil {
-			return "", nil, err
+			return "", err
 		}
 	}
 
@@ -166,19 +160,19 @@ func download(ctx context.Context, a Artifact, dir string, p Progress) (archive 
 	cmd.Stderr = &stderr
 	if err := runWatched(cmd, tmp, a.Bytes, p); err != nil {
 		if ctx.Err() != nil {
-			return "", nil, context.Cause(ctx)
+			return "", context.Cause(ctx)
 		}
-		return "", nil, downloadError(c, command, err, stderr.String())
+		return "", downloadError(c, command, err, stderr.String())
 	}
 
 	files, err := os.ReadDir(out)
 	if err != nil {
-		return "", nil, err
+		return "", err
 	}
 	if len(files) != 1 || !files[0].Type().IsRegular() {
-		return "", nil, fmt.Errorf("%s left %d files, expected one archive", filepath.Base(command[0]), len(files))
+		return "", fmt.Errorf("%s left %d files, expected one archive", filepath.Base(command[0]), len(files))
 	}
-	return filepath.Join(out, files[0].Name()), remove, nil
+	return filepath.Join(out, files[0].Name()), nil
 }
 
 // runWatched runs cmd and tells p how much it has written below dir.
