@@ -1,0 +1,191 @@
+package wasi
+
+import (
+	"context"
+	"encoding/binary"
+	"sync"
+	"testing"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+)
+
+// The proxy is a module that imports every function of preview1 and exports one of the same name that passes its
+// parameters on, so that tests call the host as a guest does: over wazero's stack and real linear memory.
+
+func leb(b []byte, v uint32) []byte { return binary.AppendUvarint(b, uint64(v)) }
+
+func wasmName(b []byte, s string) []byte { return append(leb(b, uint32(len(s))), s...) }
+
+func section(b []byte, id byte, count int, body []byte) []byte {
+	head := leb(nil, uint32(count))
+	b = append(b, id)
+	b = leb(b, uint32(len(head)+len(body)))
+	return append(append(b, head...), body...)
+}
+
+// proxyModule assembles the proxy. Without memory it exports none.
+func proxyModule(minPages, maxPages uint32, exportMemory bool) []byte {
+	type signature struct {
+		name    string
+		params  []api.ValueType
+		results []api.ValueType
+	}
+	all := []signature{{"proc_exit", []api.ValueType{i32}, nil}}
+	for _, f := range functions {
+		all = append(all, signature{f.name, f.params, []api.ValueType{i32}})
+	}
+	var types, imports, funcs, exports, code []byte
+	for i, f := range all {
+		types = append(types, 0x60)
+		types = append(leb(types, uint32(len(f.params))), f.params...)
+		types = append(leb(types, uint32(len(f.results))), f.results...)
+		imports = leb(append(wasmName(wasmName(imports, ModuleName), f.name), 0), uint32(i))
+		funcs = leb(funcs, uint32(i))
+		exports = leb(append(wasmName(exports, f.name), 0), uint32(len(all)+i))
+		body := []byte{0}
+		for p := range f.params {
+			body = leb(append(body, 0x20), uint32(p))
+		}
+		body = append(leb(append(body, 0x10), uint32(i)), 0x0b)
+		code = append(leb(code, uint32(len(body))), body...)
+	}
+	nExports := len(all)
+	if exportMemory {
+		exports = append(wasmName(exports, "memory"), 2, 0)
+		nExports++
+	}
+	m := []byte{0, 'a', 's', 'm', 1, 0, 0, 0}
+	m = section(m, 1, len(all), types)
+	m = section(m, 2, len(all), imports)
+	m = section(m, 3, len(all), funcs)
+	m = section(m, 5, 1, leb(leb([]byte{1}, minPages), maxPages))
+	m = section(m, 7, nExports, exports)
+	return section(m, 10, len(all), code)
+}
+
+// One runtime serves all tests, as one serves all runs of an engine.
+var testRuntime = sync.OnceValue(func() wazero.Runtime {
+	ctx := context.Background()
+	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter())
+	if err := Instantiate(ctx, r); err != nil {
+		panic(err)
+	}
+	return r
+})
+
+var proxyCompiled = sync.OnceValue(func() wazero.CompiledModule {
+	c, err := testRuntime().CompileModule(context.Background(), proxyModule(4, 16, true))
+	if err != nil {
+		panic(err)
+	}
+	return c
+})
+
+// guest is an instance of the proxy, its memory filled with '?', and the State that its calls act on.
+type guest struct {
+	t   testing.TB
+	mod api.Module
+	s   *State
+	ctx context.Context
+	top uint32 // where the next text goes
+}
+
+const resultOff = 16 // results go here unless a test says otherwise
+
+func newGuest(t testing.TB, cfg Config) *guest {
+	t.Helper()
+	s, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mod, err := testRuntime().InstantiateModule(context.Background(), proxyCompiled(), wazero.NewModuleConfig().WithName(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &guest{t: t, mod: mod, s: s, ctx: WithState(context.Background(), s)}
+	g.fill()
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+		mod.Close(context.Background())
+	})
+	return g
+}
+
+// fill puts '?' everywhere, so that a stray write shows.
+func (g *guest) fill() {
+	mem := g.all()
+	for i := range mem {
+		mem[i] = '?'
+	}
+	g.top = 4096
+}
+
+func (g *guest) all() []byte {
+	mem, _ := g.mod.Memory().Read(0, g.mod.Memory().Size())
+	return mem
+}
+
+// call calls an export and returns what the guest gets.
+func (g *guest) call(name string, params ...uint64) Errno {
+	g.t.Helper()
+	errno, err := g.try(name, params...)
+	if err != nil {
+		g.t.Fatalf("%s%v: %v", name, params, err)
+	}
+	return errno
+}
+
+func (g *guest) try(name string, params ...uint64) (Errno, error) {
+	res, err := g.mod.ExportedFunction(name).Call(g.ctx, params...)
+	if err != nil || len(res) == 0 {
+		return 0, err
+	}
+	return Errno(res[0]), nil
+}
+
+// want calls and checks the error number.
+func (g *guest) want(want Errno, name string, params ...uint64) {
+	g.t.Helper()
+	if got := g.call(name, params...); got != want {
+		g.t.Fatalf("%s%v: %v, want %v", name, params, got, want)
+	}
+}
+
+// text puts s into memory and returns its offset and length as parameters.
+func (g *guest) text(s string) (off, n uint64) {
+	off = uint64(g.top)
+	if !g.mod.Memory().WriteString(g.top, s) {
+		g.t.Fatal("text does not fit")
+	}
+	g.top += uint32(len(s)+7) &^ 7
+	return off, uint64(len(s))
+}
+
+// iov puts one iovec for the range into memory and returns its offset.
+func (g *guest) iov(ranges ...uint64) uint64 {
+	off := uint64(g.top)
+	for i, r := range ranges {
+		g.mod.Memory().WriteUint32Le(g.top+uint32(i)*4, uint32(r))
+	}
+	g.top += uint32(len(ranges)*4+7) &^ 7
+	return off
+}
+
+func (g *guest) u32(off uint32) uint32 {
+	v, ok := g.mod.Memory().ReadUint32Le(off)
+	if !ok {
+		g.t.Fatal("read outside memory")
+	}
+	return v
+}
+
+func (g *guest) u64(off uint32) uint64 {
+	v, ok := g.mod.Memory().ReadUint64Le(off)
+	if !ok {
+		g.t.Fatal("read outside memory")
+	}
+	return v
+}
