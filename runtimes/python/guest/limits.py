@@ -1,0 +1,24 @@
+"""Limits that the interpreter keeps itself, and the signal by which the host stops a program."""
+
+import functools
+import signal
+import sys
+
+# Calls can be nested as deep as this whatever the program asks for: beyond, formatting a traceback
+# or freeing a chain of frames takes seconds, and the machine's own stack may end first.
+RECURSION_MAX = 20_000
+
+_set = sys.setrecursionlimit
+
+
+def setrecursionlimit(limit, /):
+    """Set the maximum depth of the Python interpreter stack to n, or to what the sandbox bears."""
+    _set(min(limit, RECURSION_MAX) if isinstance(limit, int) else limit)
+
+
+def install():
+    setrecursionlimit.__module__ = "sys"
+    sys.setrecursionlimit = setrecursionlimit
+    # The handler is CPython's own, wrapped so that asyncio does not take it for the default and put
+    # one in its place that only cancels a task: a sleeping loop would sleep on.
+    signal.signal(signal.SIGINT, functools.partial(signal.default_int_handler))

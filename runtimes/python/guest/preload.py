@@ -1,0 +1,134 @@
+"""What every run finds imported, drawn and cached already."""
+
+import gc
+import sys
+
+
+def standard_library():
+    import argparse, array, ast, base64, bisect, calendar, cmath, codecs, collections, contextlib
+    import copy, csv, dataclasses, datetime, decimal, difflib, email.message, enum, fractions
+    import functools, getpass, glob, gzip, hashlib, heapq, html.parser, http.client, inspect, io
+    import itertools, json, linecache, locale, logging, math, operator, pathlib, pickle, platform
+    import pprint, queue, random, re, secrets, shutil, socket, sqlite3, statistics, string, struct
+    import subprocess, tempfile, textwrap, time, timeit, traceback, types, typing, unicodedata
+    import urllib.error, urllib.parse, urllib.request, uuid, warnings, weakref, zipfile, zlib
+    import zoneinfo
+    import encodings.ascii, encodings.big5, encodings.cp1252, encodings.gb18030, encodings.gbk
+    import encodings.idna, encodings.latin_1, encodings.shift_jis, encodings.utf_16
+    import encodings.utf_8_sig
+    import xml.etree.ElementTree
+
+
+def science():
+    import numpy
+    import pandas
+
+    # A small tour, so that what these import and build at first use is in the image.
+    from io import StringIO
+
+    frame = pandas.read_csv(StringIO("day,shop,x\n2024-01-01,a,1\n2024-01-02,b,2.5\n"), parse_dates=["day"])
+    frame.describe()
+    frame.groupby("shop")["x"].sum()
+    frame.merge(frame, on="shop").to_csv()
+    frame.set_index("day")["x"].resample("D").mean()
+    frame.pivot_table(index="shop", values="x")
+    repr(frame), frame._repr_html_()
+    frame["shop"].str.upper().value_counts()
+    numpy.linalg.solve(numpy.eye(2), numpy.ones(2))
+    numpy.random.default_rng(0).normal(size=3)
+    numpy.fft.rfft(numpy.ones(4))
+
+
+def charts():
+    from . import figures, fonts
+
+    fonts.quiet()
+    import matplotlib
+
+    matplotlib.use("agg")
+    from matplotlib import pyplot
+
+    fonts.install()
+    figures.install()
+    _draw(pyplot)
+
+
+def _draw(pyplot):
+    """One figure with the usual parts, drawn as plt.show() draws it and then forgotten."""
+    from . import figures
+
+    figure, (left, right) = pyplot.subplots(1, 2)
+    left.plot([1, 2, 3], [1, 4, 9], marker="o", label="一")
+    left.set_title("Título 标题 $x^2$")
+    left.legend()
+    left.grid(True)
+    right.bar(["a", "b"], [1, 2])
+    right.set_xlabel("x")
+    right.set_ylabel("y")
+    figure.tight_layout()
+    figures.png(figure)
+    pyplot.close("all")
+
+
+def rehearse(turns):
+    """Runs what a turn runs, so that its first time is not the user's."""
+    from . import display, errors
+
+    for source in ("x = 1", "x + 1", "for i in range(2):\n    x = i\n", "def f():\n    return 1\n\nf()\n"):
+        turns._run(source, "main.py")
+    try:
+        turns._run("1 / 0", "main.py")
+    except ZeroDivisionError as e:
+        errors.report(e, "main.py", turns._files.__contains__)
+    for value in (1, "a", [1.5], {"a": 1}):
+        display.bundle(value)
+
+
+def settle():
+    """Leaves the interpreter as a program expects to find it, and its objects out of the collector's
+    way."""
+    import linecache
+    import tempfile
+
+    import random
+
+    import numpy
+
+    random.seed(0)  # also forgets half of a pair of normal numbers; the driver renews the rest
+    numpy.random.seed(0)
+    main = sys.modules["__main__"].__dict__
+    for key in [k for k in main if not k.startswith("__")]:
+        del main[key]
+    linecache.cache.pop("main.py", None)
+    tempfile._name_sequence = None  # it would give the same names in every sandbox
+    sys.modules["_cloche.turns"]._files.clear()
+    for module in list(sys.modules.values()):
+        getattr(module, "__dict__", {}).pop("__warningregistry__", None)
+    gc.collect()
+    gc.freeze()
+
+
+def addresses(turns):
+    """Where the driver finds what it calls and what it renews: the address of turn() and of None,
+    and the state of the two Mersenne twisters, told by their contents at this
+    moment and where these are to be looked for."""
+    import random
+
+    import numpy
+
+    python = random.getstate()[1]
+    numpys = numpy.random.get_state()
+    return {
+        "turn": id(turns.turn),
+        "none": id(None),
+        "version": sys.version.split()[0],
+        "twisters": [
+            {"near": id(random._inst), "words": python[:-1], "used": python[-1], "after": False},
+            {
+                "near": id(numpy.random.mtrand._rand._bit_generator),
+                "words": numpys[1].tolist(),
+                "used": numpys[2],
+                "after": True,
+            },
+        ],
+    }

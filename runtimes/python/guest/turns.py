@@ -1,0 +1,303 @@
+"""The turn runner: one piece of source, from the frame that the host gives to what the host is told.
+
+The driver calls turn() by its address, with no arguments; it gives None, always. Frame (little
+endian): flags u8, length of the file name u16, length of the source u32, name, source, and, with
+flag 4, JSON with what is rarely there: args, env, inputs, seed.
+"""
+
+import ast
+import atexit
+import builtins
+import gc
+import linecache
+import logging
+import os
+import re
+import struct
+import sys
+import warnings
+from json import dumps, loads
+
+from . import aio, display, errors, figures, host, streams
+
+_HEAD = struct.Struct("<BHI")
+_FIRST, _SESSION, _REST = 1, 2, 4
+_FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+_COROUTINE = 0x80  # of a code object that has awaits of its own
+_FUTURES = 0x1FE0000  # a code object's __future__ flags, handed on to the rest of its source
+
+names = {}  # the namespace of __main__
+_files = set()  # names of this session's turns
+_handlers = 0  # logging handlers of the image itself
+
+
+def turn():
+    frame = host.raw(host.TURN)
+    flags, name_end, source_end = _HEAD.unpack_from(frame, 1)
+    name_end += 8
+    source_end += name_end
+    name = str(frame[8:name_end], "utf-8")
+    rest = loads(frame[source_end:]) if flags & _REST else None
+    try:
+        source = str(frame[name_end:source_end], "utf-8")
+        frame = None
+        if not flags & _FIRST:
+            streams.renew()
+            names.pop("__warningregistry__", None)
+        outcome = None
+        try:
+            _prepare(name, rest)
+            value = _run(source, name)
+            if value is not None:
+                display.send(display.bundle(value), True)
+            value = None
+        except BaseException as e:
+            outcome = _failed(e, name)
+        if figures.any_open():
+            outcome = _guarded(figures.show_open, outcome, name)
+        if not flags & _SESSION and (atexit._ncallbacks() or len(logging._handlerList) > _handlers):
+            outcome = _guarded(_at_exit, outcome, name)
+        if sys.stdout is streams.stdout and sys.stderr is streams.stderr:
+            streams.stdout.flush()
+            streams.stderr.flush()
+        else:
+            streams.flush()
+    except BaseException as e:  # interrupted outside the program's own code
+        outcome = _failed(e, name)
+        streams.flush()
+    if outcome is not None:
+        host.raw(host.OUTCOME + dumps(outcome).encode())
+
+
+def _prepare(name, rest):
+    _files.add(name)
+    names["__file__"] = name if name[:1] == "/" else "/data/" + name
+    sys.argv = [name]
+    if rest is None:
+        return
+    sys.argv += rest.get("args") or ()
+    for key, value in (rest.get("env") or {}).items():
+        os.environ[key] = value
+    names.update(rest.get("inputs") or {})
+    seed = rest.get("seed")
+    if seed is not None:
+        import random
+
+        random.seed(seed)
+        sys.modules["numpy.random"].seed(seed & 0xFFFFFFFF)
+
+
+def _guarded(work, outcome, name):
+    """Runs the program's left-overs; the first failure is the one that counts."""
+    try:
+        work()
+    except BaseException as e:
+        return outcome or _failed(e, name)
+    return outcome
+
+
+def _at_exit():
+    """What a script's end brings about; a session's turn is no such end."""
+    atexit._run_exitfuncs()
+    logging.shutdown()
+
+
+# Running.
+
+_ASSIGNS = re.compile(r"[\w.]+ *(?:[-+*/%&|^@]|//|\*\*|<<|>>)?= *[^=\s]")
+_SIMPLE = frozenset("'\"()[]{}#;")  # an assignment without these is one whatever stands before it
+_STATEMENT = re.compile(
+    r"(?:import|from|def|class|for|while|if|with|try|del|return|raise|assert|pass|global|nonlocal"
+    r"|break|continue|async|elif|else|except|finally|@)\b|@"
+)
+
+
+def _run(source, name):
+    """Runs source in __main__; the value of its last expression, or None."""
+    if source[:1] == "\ufeff":
+        source = source[1:]
+    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
+    code, last = _compile(source, name)
+    if code is not None:
+        if code.co_flags & _COROUTINE:
+            aio.run_turn(eval(code, names))
+        else:
+            exec(code, names)
+    if last is None:
+        return None
+    value = eval(last, names)
+    if last.co_flags & _COROUTINE:
+        value = aio.run_turn(value)
+    return value
+
+
+def _compile(source, name):
+    """Code for all statements, and for the expression at their end if there is one and its value
+    is wanted (no semicolon follows)."""
+    body = source.rstrip()
+    if not body or body[-1] == ";":
+        return _statements(source, name), None
+    # The last statement starts at the last line that is not indented, most often. Cutting there
+    # saves the syntax tree, whose objects cost more than all the rest.
+    start = body.rfind("\n") + 1
+    line = body[start:]
+    if _ASSIGNS.match(line) and _SIMPLE.isdisjoint(line):
+        # An assignment, or the end of a statement that is one or is wrong.
+        return _statements(source, name), None
+    while start and (body[start] in " \t)]}#\n" or body.startswith(("else", "elif", "except", "finally"), start)):
+        start = body.rfind("\n", 0, start - 1) + 1
+    if _STATEMENT.match(body, start) or _ASSIGNS.match(body, start):
+        if not (_in_string(body, start) or ";" in body[start:]):
+            return _statements(source, name), None
+    else:
+        try:
+            tail = "\n" * body.count("\n", 0, start) + body[start:]
+            last = compile(tail, name, "eval", _FLAGS, True)
+            if start == 0:
+                return None, last
+            code = compile(body[:start], name, "exec", _FLAGS, True)
+            if code.co_flags & _FUTURES:
+                last = compile(tail, name, "eval", _FLAGS | code.co_flags & _FUTURES, True)
+            return code, last
+        except SyntaxError:
+            pass
+    return _by_tree(source, name)
+
+
+def _in_string(body, start):
+    """Whether the line at start may lie in a string that spans lines."""
+    return '"""' in body or "'''" in body or body[:start].endswith("\\\n")
+
+
+def _statements(source, name):
+    try:
+        return compile(source, name, "exec", _FLAGS, True)
+    except SyntaxError:
+        changed = _without_magic(source)
+        if changed is None:
+            raise
+    return compile(changed, name, "exec", _FLAGS, True)
+
+
+def _by_tree(source, name):
+    try:
+        tree = compile(source, name, "exec", _FLAGS | ast.PyCF_ONLY_AST, True)
+    except SyntaxError:
+        changed = _without_magic(source)
+        if changed is None:
+            raise
+        tree = compile(changed, name, "exec", _FLAGS | ast.PyCF_ONLY_AST, True)
+    last = None
+    if tree.body and isinstance(tree.body[-1], ast.Expr):
+        last = ast.Expression(tree.body.pop().value)
+    code = compile(tree, name, "exec", _FLAGS, True)
+    if last is not None:
+        last = compile(last, name, "eval", _FLAGS | code.co_flags & _FUTURES, True)
+    return code, last
+
+
+_MAGIC = re.compile(r"^([ \t]*)(%{1,2}|!)([^\n]*)", re.MULTILINE)
+_HARMLESS = re.compile(r"%?(?:matplotlib|config|autosave|load_ext|reload_ext|autoreload|precision|pylab)\b|%%capture\b")
+
+
+def _without_magic(source):
+    """source with a notebook's %-lines that mean nothing here left out; None if there are none, or
+    others too."""
+    found = False
+
+    def drop(match):
+        nonlocal found
+        if _HARMLESS.match((match[2] + match[3])[match[2] == "%%" and 1 or 0:].removeprefix("%")):
+            found = True
+            return match[1] + "pass"
+        return match[0]
+
+    changed = _MAGIC.sub(drop, source)
+    return changed if found else None
+
+
+# Failing.
+
+
+def _failed(error, name):
+    """Prints what ended the program, as CPython does, and gives what the host is told."""
+    if isinstance(error, SystemExit):
+        return {"exit_code": _exit_code(error.code)}
+    if sys.excepthook is not _excepthook and not isinstance(error, (KeyboardInterrupt, MemoryError)):
+        report = _hooked(error, name)
+    else:
+        report = errors.report(error, name, _files.__contains__)
+        _print(report["traceback"])
+    error.__traceback__ = None
+    return {
+        "exit_code": 130 if isinstance(error, KeyboardInterrupt) else 1,
+        "error": report,
+        "interrupt": isinstance(error, KeyboardInterrupt),
+        "memory": isinstance(error, MemoryError),
+    }
+
+
+def _hooked(error, name):
+    """Lets the program's own sys.excepthook print."""
+    hook, tb = sys.excepthook, error.__traceback__
+    report = errors.report(error, name, _files.__contains__)
+    try:
+        hook(type(error), error, error.__traceback__)
+    except BaseException:
+        _print(report["traceback"])
+    return report
+
+
+def _exit_code(code):
+    if code is None:
+        return 0
+    if isinstance(code, int):
+        return int(code) & 0xFF
+    _print(f"{code}\n")
+    return 1
+
+
+def _print(text):
+    """Prints on stderr, whatever the program made of it."""
+    streams.flush()
+    stderr = sys.stderr if sys.stderr is not None else streams.stderr
+    try:
+        stderr.write(text)
+        stderr.flush()
+    except Exception:
+        streams.stderr.write(text)
+        streams.stderr.flush()
+
+
+def _excepthook(kind, error, tb):
+    """sys.excepthook, for programs that call it themselves."""
+    error.__traceback__ = tb
+    _print(errors.report(error, "", _files.__contains__)["traceback"])
+
+
+class _Exit:
+    """exit and quit: they end the turn, not the session."""
+
+    def __init__(self, name):
+        self._name = name
+
+    def __call__(self, code=None):
+        raise SystemExit(code)
+
+    def __repr__(self):
+        return f"Use {self._name}() to exit"
+
+
+def install(main):
+    """Makes main's namespace the program's, and readies what turn() relies on."""
+    global names, _handlers
+    names = main.__dict__
+    for key in [k for k in names if not (k.startswith("__") and k.endswith("__"))]:
+        del names[key]
+    names.pop("__annotations__", None)
+    names.update(__name__="__main__", __doc__=None, __package__=None, __spec__=None,
+                 __loader__=None, __builtins__=builtins)
+    sys.excepthook = sys.__excepthook__ = _excepthook
+    builtins.exit, builtins.quit = _Exit("exit"), _Exit("quit")
+    atexit._clear()
+    _handlers = len(logging._handlerList)

