@@ -154,15 +154,15 @@ func (s *State) restore(in *Descriptor) error {
 	if in.Offset < 0 {
 		return fmt.Errorf("negative offset %d", in.Offset)
 	}
-	if (d.kind == kindFile || d.kind == kindDir) && !d.lost {
-		if s.fs == nil {
-			return errors.New("no file system")
-		}
+	if d.kind == kindFile || d.kind == kindDir {
 		path, err := vfs.ParsePathString(in.Path)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
-		}
-		if !path.Absolute() {
+		case d.lost:
+		case s.fs == nil:
+			return errors.New("no file system")
+		case !path.Absolute():
 			return fmt.Errorf("path %q is not absolute", in.Path)
 		}
 		d.path = path

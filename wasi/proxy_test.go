@@ -189,3 +189,16 @@ func (g *guest) u64(off uint32) uint64 {
 	}
 	return v
 }
+
+// wideMemory is a memory of 4 GiB as far as its size goes. It holds only the iovecs at its start.
+type wideMemory struct {
+	api.Memory
+	iovecs []byte
+}
+
+func (m wideMemory) Read(off, n uint32) ([]byte, bool) {
+	if off == 0 && int(n) <= len(m.iovecs) {
+		return m.iovecs[:n], true
+	}
+	return nil, true
+}
