@@ -12,13 +12,12 @@ import (
 )
 
 // deadline is the time of one turn: when it is interrupted, when it is stopped, and how much of it was spent
-// waiting. It is the clock that the guest sees, and what its fuel slices ask whether it may go on.
+// waiting. The guest's fuel slices ask it whether it may go on.
 //
 //	start ---- computing, waiting ---- soft ---- grace ---- hard
 //	                                   |                    the run ends with an ExceededError
 //	                                   the program is interrupted once, by its language's means
 type deadline struct {
-	wall      func() time.Time
 	start     time.Time
 	timeout   time.Duration
 	soft      time.Time
@@ -29,10 +28,10 @@ type deadline struct {
 	waited      time.Duration
 }
 
-func newDeadline(wall func() time.Time, l limits.Limits, interrupt func(context.Context) error) *deadline {
+func newDeadline(l limits.Limits, interrupt func(context.Context) error) *deadline {
 	now := time.Now()
 	return &deadline{
-		wall: wall, start: now, timeout: l.Timeout,
+		start: now, timeout: l.Timeout,
 		soft: now.Add(l.Timeout), hard: now.Add(l.Timeout + l.Grace), interrupt: interrupt,
 	}
 }
@@ -44,7 +43,7 @@ func (d *deadline) check(ctx context.Context, _ vm.Guest) error {
 	}
 	now := time.Now()
 	if !now.Before(d.hard) {
-		return d.exceeded(now)
+		return d.error(now)
 	}
 	if !d.interrupted && !now.Before(d.soft) {
 		d.interrupted = true
@@ -53,20 +52,23 @@ func (d *deadline) check(ctx context.Context, _ vm.Guest) error {
 	return nil
 }
 
-func (d *deadline) exceeded(now time.Time) error {
+func (d *deadline) error(now time.Time) *limits.ExceededError {
 	return &limits.ExceededError{Resource: limits.WallTime, Limit: uint64(d.timeout), Used: uint64(now.Sub(d.start))}
 }
 
-// Now implements [wasi.Clock].
-func (d *deadline) Now() time.Time { return d.wall() }
+// turnClock is the guest's clock: it reads what the engine was given, and waits as the turn may.
+type turnClock struct {
+	wasi.Clock
+	turn *deadline
+}
 
-// Monotonic implements [wasi.Clock].
-func (d *deadline) Monotonic() time.Duration { return time.Since(processStart) }
+// Sleep implements [wasi.Clock].
+func (c *turnClock) Sleep(ctx context.Context, length time.Duration) error {
+	return c.turn.sleep(ctx, length)
+}
 
-var processStart = time.Now()
-
-// Sleep implements [wasi.Clock]: it ends early when the turn is interrupted or over.
-func (d *deadline) Sleep(ctx context.Context, length time.Duration) error {
+// sleep waits, but no longer than until the turn is interrupted or over.
+func (d *deadline) sleep(ctx context.Context, length time.Duration) error {
 	begin := time.Now()
 	defer func() { d.waited += time.Since(begin) }()
 	next := d.soft
@@ -84,7 +86,7 @@ func (d *deadline) Sleep(ctx context.Context, length time.Duration) error {
 		case length <= untilNext:
 			return nil
 		case d.interrupted:
-			return d.exceeded(now)
+			return d.error(now)
 		}
 		d.interrupted = true
 		if err := d.interrupt(ctx); err != nil {

@@ -26,13 +26,18 @@ type Config struct {
 	Binary []byte
 	// CacheDir is the folder of compiled code, trusted like the program itself. Empty: none.
 	CacheDir string
+	// Cached says that the code must be in CacheDir already; Compile fails when it is not.
+	Cached bool
 	// Hosts instantiate host modules of other packages, such as wasi.Instantiate.
-	Hosts []func(context.Context, wazero.Runtime) error
+	Hosts []Host
 	// Funcs are further host functions.
 	Funcs []HostFunc
 	// Globals are the mutable globals that belong to an image, by export name.
 	Globals []string
 }
+
+// Host registers a host module.
+type Host = func(context.Context, wazero.Runtime) error
 
 // A Module is compiled code with its host functions, ready to be instantiated.
 type Module struct {
@@ -58,7 +63,7 @@ func Compile(ctx context.Context, c Config) (*Module, error) {
 	m.runtime = wazero.NewRuntimeWithConfig(ctx, cfg)
 	err := m.addHosts(ctx, c)
 	if err == nil {
-		m.compiled, err = m.runtime.CompileModule(ctx, c.Binary)
+		err = m.compile(ctx, c)
 	}
 	if err == nil {
 		err = m.checkExports()
@@ -67,6 +72,17 @@ func Compile(ctx context.Context, c Config) (*Module, error) {
 		return nil, errors.Join(fmt.Errorf("compile module: %w", err), m.Close(ctx))
 	}
 	return m, nil
+}
+
+func (m *Module) compile(ctx context.Context, c Config) error {
+	compile := func() (err error) {
+		m.compiled, err = m.runtime.CompileModule(ctx, c.Binary)
+		return err
+	}
+	if c.Cached {
+		return unchanged(c.CacheDir, compile)
+	}
+	return compile()
 }
 
 func (m *Module) addHosts(ctx context.Context, c Config) error {

@@ -1,0 +1,142 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cloche-dev/cloche/engine"
+	"github.com/cloche-dev/cloche/limits"
+)
+
+// percentile sorts took.
+func percentile(took []time.Duration, p float64) time.Duration {
+	slices.Sort(took)
+	return took[min(int(float64(len(took))*p), len(took)-1)]
+}
+
+// benchJob runs a job over and over, each in a fresh sandbox, and reports median and 99th percentile.
+func benchJob(b *testing.B, j engine.Job) {
+	for range 20 { // warm up: the pool, and the pages that this program touches
+		ok(b, j)
+	}
+	var took []time.Duration
+	var last *engine.Result
+	for b.Loop() {
+		begin := time.Now()
+		last = ok(b, j)
+		took = append(took, time.Since(begin))
+		// The next sandbox is reset in the background, off the critical path, as between requests.
+		time.Sleep(300 * time.Microsecond)
+	}
+	b.ReportMetric(float64(percentile(took, 0.5).Nanoseconds())/1e3, "median-us")
+	b.ReportMetric(float64(percentile(took, 0.99).Nanoseconds())/1e3, "p99-us")
+	b.ReportMetric(float64(last.Usage.Fuel), "fuel/op")
+	b.ReportMetric(float64(last.Usage.PrivateBytes)/1024, "private-KiB")
+}
+
+func salesCSV(rows int) []byte {
+	var s strings.Builder
+	s.WriteString("day,region,units,price\n")
+	for i := range rows {
+		fmt.Fprintf(&s, "2026-%02d-%02d,%s,%d,%.2f\n", i%12+1, i%28+1, []string{"North", "South", "East", "West"}[i%4], i*7%50, float64(i%97)/3)
+	}
+	return []byte(s.String())
+}
+
+func BenchmarkFreshPython(b *testing.B) { benchJob(b, engine.Job{Code: "x=1"}) }
+
+func BenchmarkFreshJavaScript(b *testing.B) {
+	benchJob(b, engine.Job{Language: engine.JavaScript, Code: "x=1"})
+}
+
+func BenchmarkDescribe(b *testing.B) {
+	benchJob(b, engine.Job{
+		Code:  "import pandas as pd\nprint(pd.read_csv('sales.csv').describe())",
+		Files: []engine.File{{Path: "sales.csv", Content: salesCSV(1000)}},
+	})
+}
+
+func BenchmarkChart(b *testing.B) {
+	benchJob(b, engine.Job{
+		Code:  "import pandas as pd\npd.read_csv('sales.csv').groupby('region').units.sum().plot.bar()",
+		Files: []engine.File{{Path: "sales.csv", Content: salesCSV(1000)}},
+	})
+}
+
+// BenchmarkSustained runs fresh sandboxes one after the other on each processor.
+func BenchmarkSustained(b *testing.B) {
+	for _, j := range []engine.Job{{Code: "x=2"}, {Language: engine.JavaScript, Code: "x=2"}} {
+		name := j.Language
+		if name == "" {
+			name = engine.Python
+		}
+		b.Run(name, func(b *testing.B) {
+			ok(b, j)
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					ok(b, j)
+				}
+			})
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "runs/s")
+		})
+	}
+}
+
+// BenchmarkBusyNeighbours measures what a garbage collection of the host, and the start of one more run, cost
+// while eight guests compute without pause. A fair share is what the same work takes alone, times the number of
+// runnable threads per processor.
+func BenchmarkBusyNeighbours(b *testing.B) {
+	e, err := engine.New(engine.Config{MaxSandboxes: 16})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer e.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	one := func() time.Duration {
+		begin := time.Now()
+		if _, err := e.Run(context.Background(), engine.Job{Code: "x=1"}); err != nil {
+			b.Fatal(err)
+		}
+		return time.Since(begin)
+	}
+	collect := func() time.Duration {
+		begin := time.Now()
+		runtime.GC()
+		return time.Since(begin)
+	}
+	one()
+	alone := map[string]time.Duration{"gc": collect(), "start": one()}
+	done := make(chan error)
+	for i := range 8 {
+		code, language := "while True: pass", engine.Python
+		if i%2 == 1 {
+			code, language = "for (;;);", engine.JavaScript
+		}
+		go func() {
+			_, err := e.Run(ctx, engine.Job{Language: language, Code: code, Limits: limits.Limits{Timeout: time.Hour, Fuel: 1e18}})
+			done <- err
+		}()
+	}
+	time.Sleep(100 * time.Millisecond)
+	took := map[string][]time.Duration{}
+	for b.Loop() {
+		took["gc"] = append(took["gc"], collect())
+		took["start"] = append(took["start"], one())
+	}
+	cancel()
+	for range 8 {
+		if err := <-done; err != nil {
+			b.Error(err)
+		}
+	}
+	for what, d := range took {
+		b.ReportMetric(float64(alone[what].Microseconds())/1e3, what+"-alone-ms")
+		b.ReportMetric(float64(percentile(d, 0.5).Microseconds())/1e3, what+"-median-ms")
+		b.ReportMetric(float64(percentile(d, 0.99).Microseconds())/1e3, what+"-p99-ms")
+	}
+}

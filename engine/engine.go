@@ -1,0 +1,188 @@
+// Package engine runs programs that nobody has read yet: Python and JavaScript, each in a sandbox of
+// its own inside this process.
+//
+//	eng, err := engine.New(engine.Config{})
+//	res, err := eng.Run(ctx, engine.Job{Code: "print(6 * 7)"})
+//
+// [Engine.Run] gives each [Job] a fresh sandbox. [Engine.Open] makes a [Session], which keeps its variables
+// and files from turn to turn. What the guest did is a [Result], whatever it did; an error means that the job was
+// malformed ([ErrInvalid]) or that the host failed.
+//
+// An Engine may be used from several goroutines, a Session too (its turns do not overlap). The first job of a
+// language loads its interpreter from the cache folder, which takes a fraction of a second, or sets it up, which
+// takes a minute; [Engine.Prepare] does so ahead of time.
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+
+	"github.com/cloche-dev/cloche/limits"
+	"github.com/cloche-dev/cloche/runtimes"
+	"github.com/cloche-dev/cloche/runtimes/js"
+	"github.com/cloche-dev/cloche/runtimes/python"
+	"github.com/cloche-dev/cloche/wasi"
+)
+
+// Config says how an engine works. The zero value is usable and safe.
+type Config struct {
+	// Cache is the folder of baked interpreters. Empty: $CLOCHE_CACHE, or "cloche" in the user's cache folder.
+	Cache string
+	// Limits are those of jobs that do not say otherwise; fields that are zero are limits.Default's.
+	Limits limits.Limits
+	// MaxSandboxes is the number of sandboxes that live at once, sessions included; jobs beyond it wait. Zero
+	// means 64.
+	MaxSandboxes int
+	// MaxIdle is the number of warm instances kept per language, 1 to 1024. Zero means 4. Each holds about 3 MiB
+	// and the pages that runs commonly write.
+	MaxIdle int
+	// Progress is told how setting up an interpreter goes. Nil: nobody is.
+	Progress runtimes.Progress
+	// Clock is what guests see as time; sleeping and deadlines are in real time. Nil: the host's clock.
+	Clock wasi.Clock
+	// Logger gets a record per turn: language, status, usage; never source or output. Nil: none.
+	Logger *slog.Logger
+}
+
+// Engine holds the interpreters and their warm instances.
+type Engine struct {
+	cfg       Config
+	languages map[string]*language
+	slots     chan struct{}
+
+	// mu guards closed, and that nothing is added to open after it.
+	mu     sync.Mutex
+	closed bool
+	open   sync.WaitGroup
+}
+
+// ErrClosed is returned by an engine or session that was closed.
+var ErrClosed = errors.New("closed")
+
+// specs are the interpreters that there are.
+func specs() map[string]runtimes.Spec {
+	return map[string]runtimes.Spec{Python: python.Spec(), JavaScript: js.Spec()}
+}
+
+// New makes an engine. It loads nothing yet.
+func New(cfg Config) (*Engine, error) {
+	if cfg.MaxSandboxes == 0 {
+		cfg.MaxSandboxes = 64
+	}
+	if cfg.MaxIdle == 0 {
+		cfg.MaxIdle = 4
+	}
+	if cfg.Clock == nil {
+		cfg.Clock = wasi.HostClock()
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	errs := []error{cfg.Limits.Validate()}
+	if cfg.MaxSandboxes < 1 {
+		errs = append(errs, fmt.Errorf("MaxSandboxes is %d, must be 1 or more", cfg.MaxSandboxes))
+	}
+	if cfg.MaxIdle < 1 || cfg.MaxIdle > 1024 {
+		errs = append(errs, fmt.Errorf("MaxIdle is %d, must be from 1 to 1024", cfg.MaxIdle))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("new engine: %w", err)
+	}
+	cfg.Limits = cfg.Limits.WithDefaults()
+	e := &Engine{cfg: cfg, languages: map[string]*language{}, slots: make(chan struct{}, cfg.MaxSandboxes)}
+	for name, spec := range specs() {
+		e.languages[name] = &language{spec: spec, cfg: cfg}
+	}
+	return e, nil
+}
+
+// Prepare loads interpreters, setting up what is missing, so that the first job does not wait. Without
+// languages it is all of them.
+func (e *Engine) Prepare(ctx context.Context, languages ...string) error {
+	if len(languages) == 0 {
+		languages = []string{JavaScript, Python}
+	}
+	for _, name := range languages {
+		l, err := e.language(name)
+		if err != nil {
+			return err
+		}
+		if _, err := l.load(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *Engine) language(name string) (*language, error) {
+	rt, err := runtimeOf(name)
+	if err != nil {
+		return nil, err
+	}
+	return e.languages[rt], nil
+}
+
+// Run runs a job in a fresh sandbox.
+func (e *Engine) Run(ctx context.Context, j Job) (*Result, error) {
+	sb, err := e.sandbox(ctx, j.options())
+	if err != nil {
+		return nil, err
+	}
+	res, err := sb.run(ctx, j.turn())
+	if err == nil {
+		res.files = sb.keepFiles()
+	}
+	return res, errors.Join(err, sb.close())
+}
+
+// Close ends the engine: running jobs and sessions are waited for, then everything is freed. Cancel
+// their contexts to make it quick, and close the sessions.
+func (e *Engine) Close() error {
+	e.mu.Lock()
+	already := e.closed
+	e.closed = true
+	e.mu.Unlock()
+	e.open.Wait()
+	if already {
+		return nil
+	}
+	var errs []error
+	for _, l := range e.languages {
+		errs = append(errs, l.close())
+	}
+	return errors.Join(errs...)
+}
+
+// enter takes one of the places for live sandboxes. leave gives it back.
+func (e *Engine) enter(ctx context.Context) error {
+	select {
+	case e.slots <- struct{}{}:
+	default:
+		select {
+		case e.slots <- struct{}{}:
+		case <-ctx.Done():
+			return fmt.Errorf("wait for one of %d sandboxes: %w", cap(e.slots), context.Cause(ctx))
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		<-e.slots
+		return fmt.Errorf("engine: %w", ErrClosed)
+	}
+	e.open.Add(1)
+	return nil
+}
+
+func (e *Engine) leave() {
+	<-e.slots
+	e.open.Done()
+}
+
+// newID is a name that nobody can guess: 128 random bits.
+func newID(prefix string) string { return prefix + strings.ToLower(rand.Text()) }

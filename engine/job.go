@@ -1,0 +1,179 @@
+package engine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/cloche-dev/cloche/limits"
+	"github.com/cloche-dev/cloche/runtimes"
+	"github.com/cloche-dev/cloche/runtimes/js"
+)
+
+// The languages of jobs. TypeScript is JavaScript whose types are taken off first.
+const (
+	Python     = "python"
+	JavaScript = "javascript"
+	TypeScript = "typescript"
+)
+
+// Options describe a sandbox: what it is given for as long as it lives.
+type Options struct {
+	// Language is Python, JavaScript or TypeScript. Empty means Python.
+	Language string
+	// Env is the guest's whole environment, besides what its interpreter needs (LANG, HOME, TZ …).
+	Env map[string]string
+	// Files are put into the sandbox before it starts.
+	Files []File
+	// Mounts show host folders in the sandbox.
+	Mounts []limits.Mount
+	// Limits caps the sandbox and each of its turns; fields that are zero are the engine's.
+	Limits limits.Limits
+	// Seed fixes the guest's random numbers, those for secrets too. Nil: fresh ones.
+	Seed *uint64
+}
+
+// File is a file to be put into a sandbox.
+type File struct {
+	// Path is in the sandbox; a relative one is below /data, the working folder. Folders are made.
+	Path    string
+	Content []byte
+}
+
+// Turn is one program to run in a sandbox.
+type Turn struct {
+	// Code is the source text, UTF-8. A byte order mark and any line ends are accepted.
+	Code string
+	// Name is the file name in tracebacks. Empty: main.py, main.js or main.ts, in a session with a number.
+	Name string
+	// Args are the program's arguments, without its name.
+	Args []string
+	// Stdin is the guest's standard input. Nil: at its end.
+	Stdin io.Reader
+	// Inputs are globals to set first. Each value must be one that encoding/json can write.
+	Inputs map[string]any
+	// Stdout and Stderr get the guest's output as it is printed, up to the limit. They may be the same
+	// writer. Nil: it is only in the Result.
+	Stdout, Stderr io.Writer
+	// Limits may lower or raise, for this turn, Fuel, Timeout, Grace, OutputBytes, ResultBytes and HostCalls; the
+	// other fields must be zero.
+	Limits limits.Limits
+}
+
+// Job is one program for a fresh sandbox: [Options] and [Turn] in one.
+type Job struct {
+	Language string
+	Code     string
+	Name     string
+	Args     []string
+	Env      map[string]string
+	Stdin    io.Reader
+	Inputs   map[string]any
+	Files    []File
+	Mounts   []limits.Mount
+	Limits   limits.Limits
+	Seed     *uint64
+	Stdout   io.Writer
+	Stderr   io.Writer
+}
+
+func (j Job) options() Options {
+	return Options{Language: j.Language, Env: j.Env, Files: j.Files, Mounts: j.Mounts, Limits: j.Limits, Seed: j.Seed}
+}
+
+func (j Job) turn() Turn {
+	return Turn{Code: j.Code, Name: j.Name, Args: j.Args, Stdin: j.Stdin, Inputs: j.Inputs, Stdout: j.Stdout, Stderr: j.Stderr}
+}
+
+// ErrInvalid is wrapped by errors that say what is wrong with a job, session or turn.
+var ErrInvalid = errors.New("invalid")
+
+func invalid(format string, args ...any) error {
+	return fmt.Errorf("%w: %w", ErrInvalid, fmt.Errorf(format, args...))
+}
+
+// runtimeOf is the interpreter that runs a language.
+func runtimeOf(language string) (string, error) {
+	switch language {
+	case "", Python:
+		return Python, nil
+	case JavaScript, TypeScript:
+		return JavaScript, nil
+	}
+	return "", invalid("language %q is unknown: use python, javascript or typescript", language)
+}
+
+// check reports all that is wrong with o at once.
+func (o Options) check() error {
+	_, errLanguage := runtimeOf(o.Language)
+	errs := []error{errLanguage, o.Limits.Validate(), limits.CheckMounts(o.Mounts)}
+	for k, v := range o.Env {
+		if k == "" || strings.ContainsAny(k, "=\x00") || strings.Contains(v, "\x00") {
+			errs = append(errs, fmt.Errorf("environment variable %q: a name may not be empty or hold '=', and neither part a NUL", k))
+		}
+	}
+	for _, f := range o.Files {
+		if f.Path == "" || strings.HasSuffix(f.Path, "/") || strings.Contains(f.Path, "\x00") {
+			errs = append(errs, fmt.Errorf("file path %q: it must name a file, such as sales.csv", f.Path))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	return nil
+}
+
+// guestPath is where a file of that path is put.
+func guestPath(p string) string {
+	if path.IsAbs(p) {
+		return path.Clean(p)
+	}
+	return path.Join(workDir, p)
+}
+
+// workDir is the guest's working folder.
+const workDir = "/data"
+
+// prepare turns t into what a driver takes. A syntax error that the host finds (in TypeScript) is a guest error.
+func (t Turn) prepare(language string, number int) (*runtimes.Turn, *runtimes.GuestError, error) {
+	name := t.Name
+	if name == "" {
+		name = defaultName(language, number)
+	}
+	rt := &runtimes.Turn{Source: t.Code, Name: name, Args: t.Args, Module: strings.HasSuffix(name, ".mjs")}
+	if len(t.Inputs) > 0 {
+		rt.Inputs = make(map[string]json.RawMessage, len(t.Inputs))
+		for k, v := range t.Inputs {
+			b, err := json.Marshal(v)
+			if err != nil {
+				return nil, nil, invalid("input %q: %w", k, err)
+			}
+			rt.Inputs[k] = b
+		}
+	}
+	if language == TypeScript || strings.HasSuffix(name, ".ts") {
+		src, err := js.StripTypes(t.Code, name)
+		if syntax, ok := errors.AsType[*js.SyntaxError](err); ok {
+			return nil, &runtimes.GuestError{Name: "SyntaxError", Value: syntax.Message, Line: syntax.Line, Traceback: syntax.Error()}, nil
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		rt.Source = src
+	}
+	return rt, nil, nil
+}
+
+func defaultName(language string, number int) string {
+	ext := map[string]string{JavaScript: ".js", TypeScript: ".ts"}[language]
+	if ext == "" {
+		ext = ".py"
+	}
+	if number == 0 {
+		return "main" + ext
+	}
+	return fmt.Sprintf("turn%d%s", number, ext)
+}
