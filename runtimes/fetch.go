@@ -107,13 +107,18 @@ func (c *Cache) Artifact(ctx context.Context, name string, p Progress) (string, 
 }
 
 func (c *Cache) artifact(ctx context.Context, a Artifact, p Progress) (string, error) {
-	return c.Ensure(ctx, Entry{
+	return c.Ensure(ctx, a.entry(), p)
+}
+
+// entry is the artifact as the cache holds it.
+func (a Artifact) entry() Entry {
+	return Entry{
 		Name: "artifact-" + a.Name,
 		Key:  a.Key(),
 		Build: func(ctx context.Context, dir string, p Progress) error {
 			return fetch(ctx, a, dir, p)
 		},
-	}, p)
+	}
 }
 
 // fetch downloads the archive, compares it with the lock file, and writes its members into dir.

@@ -1,0 +1,58 @@
+# Needs Go, Python 3 with pip, and Node.js with npm; everything else is fetched.
+
+# Go leaves dependencies out of the build information of test binaries, so that neither wazero nor we would know
+# wazero's version there, and tests would compile the interpreters again. They are told instead.
+WAZERO   = $(shell go list -m -f '{{.Version}}' github.com/tetratelabs/wazero)
+LDFLAGS  = -X github.com/tetratelabs/wazero/internal/version.version=$(WAZERO) \
+           -X github.com/cloche-dev/cloche/runtimes.linkedWazeroVersion=$(WAZERO)
+GOTEST   = go test -ldflags '$(LDFLAGS)'
+FUZZTIME = 20s
+OUT      = demo-out
+
+.PHONY: help build setup demo test full race lint fuzz bench check clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /  \1\t/p' Makefile | expand -t 12
+
+build: ## build bin/cloche
+	go build -o bin/cloche ./cmd/cloche
+
+setup: build ## fetch and prepare the interpreters, if that was not done yet
+	bin/cloche setup
+
+demo: build ## describe a CSV file and draw a chart of it, in the sandbox
+	bin/cloche run testdata/demo.py --file sales.csv=testdata/sales.csv --out $(OUT)
+	@echo
+	@echo "The chart is $(OUT)/figure-1.png"
+
+test: lint setup ## all checks and tests
+	$(GOTEST) -timeout 30m ./...
+
+full: lint setup ## the tests, where nothing may be skipped for want of an artifact
+	CLOCHE_FULL=1 $(GOTEST) -timeout 60m -count=1 ./...
+
+race: setup ## the tests under the race detector
+	$(GOTEST) -race -timeout 60m ./...
+
+lint: ## gofmt, vet, staticcheck
+	@files=$$(gofmt -l $$(go list -f "{{.Dir}}" ./...)); \
+	if [ -n "$$files" ]; then echo "not formatted (run gofmt -w):"; echo "$$files"; exit 1; fi
+	go vet ./...
+	go tool staticcheck ./...
+
+fuzz: ## run every fuzz target for FUZZTIME (20s)
+	@set -e; for f in $$(grep -rl '^func Fuzz' --include='*_test.go' .); do \
+		for t in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' $$f); do \
+			echo "$$(dirname $$f) $$t"; \
+			$(GOTEST) -run '^$$' -fuzz "^$$t\$$" -fuzztime $(FUZZTIME) $$(dirname $$f); \
+		done; \
+	done
+
+bench: setup ## measure starts, runs and resets
+	$(GOTEST) -run '^$$' -bench . -timeout 60m ./...
+
+check: test ## test, and that nothing is left uncommitted
+	@git diff --exit-code --stat && [ -z "$$(git status --porcelain)" ] || { git status --short; exit 1; }
+
+clean: ## remove what make built; the cache folder stays (see cloche doctor)
+	rm -rf bin $(OUT)

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/cloche-dev/cloche/limits"
+)
+
+// sizeFlag is a number of bytes in human form.
+type sizeFlag uint64
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (f *sizeFlag) UnmarshalText(b []byte) error {
+	n, err := limits.ParseSize(string(b))
+	if err == nil && n == 0 {
+		err = usagef("a limit cannot be zero")
+	}
+	*f = sizeFlag(n)
+	return err
+}
+
+// countFlag is a whole number in human form.
+type countFlag uint64
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (f *countFlag) UnmarshalText(b []byte) error {
+	n, err := limits.ParseCount(string(b))
+	if err == nil && n == 0 {
+		err = usagef("a limit cannot be zero")
+	}
+	*f = countFlag(n)
+	return err
+}
+
+// durationFlag is a duration in human form.
+type durationFlag time.Duration
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (f *durationFlag) UnmarshalText(b []byte) error {
+	d, err := limits.ParseDuration(string(b))
+	if err == nil && d == 0 {
+		err = usagef("a limit cannot be zero")
+	}
+	*f = durationFlag(d)
+	return err
+}
+
+// mountFlag is HOST:GUEST[:ro|rw|overlay].
+type mountFlag limits.Mount
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (f *mountFlag) UnmarshalText(b []byte) error {
+	m, err := limits.ParseMount(string(b))
+	*f = mountFlag(m)
+	return err
+}
+
+// pairFlag is NAME=VALUE.
+type pairFlag struct{ name, value string }
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (f *pairFlag) UnmarshalText(b []byte) error {
+	name, value, ok := strings.Cut(string(b), "=")
+	if !ok || name == "" {
+		return usagef("%q is not understood: write NAME=VALUE", b)
+	}
+	*f = pairFlag{name, value}
+	return nil
+}
+
+// jsonFlag is NAME=JSON.
+type jsonFlag struct {
+	name  string
+	value json.RawMessage
+}
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (f *jsonFlag) UnmarshalText(b []byte) error {
+	var p pairFlag
+	if err := p.UnmarshalText(b); err != nil {
+		return usagef("%q is not understood: write NAME=JSON", b)
+	}
+	if !json.Valid([]byte(p.value)) {
+		return usagef(`the value of %s is not JSON (a text needs quotes: %s='"text"')`, p.name, p.name)
+	}
+	*f = jsonFlag{p.name, json.RawMessage(p.value)}
+	return nil
+}

@@ -1,0 +1,176 @@
+// Command cloche runs programs that nobody has read yet, in a WebAssembly sandbox.
+//
+// Its commands are thin: each turns flags into calls of package engine and its results into text, files and an
+// exit status. [doMain] is the whole program but for the process around it, so that tests can call it.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/cloche-dev/cloche/engine"
+	"github.com/cloche-dev/cloche/runtimes"
+)
+
+// Exit statuses of the program. A run that ends by itself gives the guest's own status.
+const (
+	exitOK          = 0
+	exitUsage       = 2
+	exitLimit       = 124 // timeout or out of fuel
+	exitTrouble     = 125 // Cloche itself failed
+	exitInterrupted = 130
+	exitTrapped     = 134
+	exitMemory      = 137
+)
+
+const exitHelp = `Exit status:
+
+    0-255  the program's own (1 after an uncaught exception), but for:
+    2      wrong usage
+    124    stopped by the time or fuel limit
+    125    Cloche itself failed
+    130    interrupted
+    134    stopped by a trap, such as a stack overflow
+    137    stopped by the memory limit
+`
+
+const exitHelpOther = `Exit status:
+
+    0      done
+    2      wrong usage
+    125    it could not be done
+    130    interrupted
+`
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-ctx.Done()
+		stop() // a second Ctrl-C ends the process at once
+	}()
+	code := doMain(ctx, os.Args[1:], stdio{os.Stdin, os.Stdout, os.Stderr}, os.Getenv)
+	stop()
+	os.Exit(code)
+}
+
+// stdio are the process's standard streams.
+type stdio struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// app is what every command has at hand.
+type app struct {
+	ctx context.Context
+	stdio
+	getenv func(string) string
+}
+
+// cli is the grammar of the command line.
+type cli struct {
+	Setup   setupCmd   `cmd:"" help:"Fetch and prepare the interpreters, ahead of their first use."`
+	Run     runCmd     `cmd:"" help:"Run a program in a fresh sandbox."`
+	Doctor  doctorCmd  `cmd:"" help:"Say what this machine supports, what is set up, and what is slow and why."`
+	Version versionCmd `cmd:"" help:"Print the version."`
+}
+
+// usageError is wrong usage that the grammar does not find.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// statusError ends the program with a status, without a message: what there is to say was said.
+type statusError int
+
+func (e statusError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+// helpShown is what the parser is left with after it printed help.
+type helpShown struct{}
+
+// doMain runs the program with args (without its name) and returns its exit status.
+func doMain(ctx context.Context, args []string, std stdio, getenv func(string) string) (code int) {
+	defer func() {
+		if r := recover(); r != nil {
+			if _, ok := r.(helpShown); !ok {
+				panic(r)
+			}
+			code = exitOK
+		}
+	}()
+	parser, err := kong.New(&cli{},
+		kong.Name("cloche"),
+		kong.Description("Cloche runs code that nobody has read yet: Python and JavaScript, in a WebAssembly sandbox."),
+		kong.Writers(std.out, std.err),
+		kong.Exit(func(int) { panic(helpShown{}) }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.ShortUsageOnError(),
+	)
+	if err != nil {
+		panic(err) // the grammar is part of the program
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	parsed, err := parser.Parse(args)
+	if err != nil {
+		fmt.Fprintf(std.err, "cloche: %v\n", err)
+		fmt.Fprintf(std.err, "Run \"cloche%s --help\" for its usage.\n", commandOf(err))
+		return exitUsage
+	}
+	return exitCode(parsed.Run(&app{ctx, std, getenv}), std.err)
+}
+
+// commandOf is the command that a parse error is about, with a space before it, or "".
+func commandOf(err error) string {
+	pe, ok := errors.AsType[*kong.ParseError](err)
+	if !ok || pe.Context == nil || pe.Context.Selected() == nil {
+		return ""
+	}
+	return " " + pe.Context.Selected().Name
+}
+
+// exitCode says what err means, on stderr and as an exit status. It is the one place that does.
+func exitCode(err error, stderr io.Writer) int {
+	if err == nil {
+		return exitOK
+	}
+	if status, ok := errors.AsType[statusError](err); ok {
+		return int(status)
+	}
+	fmt.Fprintf(stderr, "cloche: %s\n", printable(err.Error()))
+	_, wrong := errors.AsType[usageError](err)
+	switch {
+	case wrong || errors.Is(err, engine.ErrInvalid):
+		return exitUsage
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted
+	default:
+		return exitTrouble
+	}
+}
+
+// printable makes text that may be the guest's safe for a terminal: control characters but for line ends and
+// tabs become visible.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if (r < ' ' && r != '\n' && r != '\t') || (r >= 0x7f && r < 0xa0) {
+			return '\uFFFD'
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+}
+
+// openCache opens the cache folder that the environment names.
+func (a *app) openCache() (*runtimes.Cache, error) {
+	return runtimes.OpenCache(a.getenv(runtimes.CacheEnv))
+}

@@ -1,0 +1,430 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/cloche-dev/cloche/engine"
+	"github.com/cloche-dev/cloche/limits"
+)
+
+type runCmd struct {
+	File    []string `arg:"" optional:"" help:"The program; \"-\" or none reads it from standard input. The language follows the suffix: .py, .js, .mjs, .ts."`
+	Code    *string  `short:"c" placeholder:"CODE" help:"Run this text; the value of a last expression is printed."`
+	Lang    string   `enum:",python,javascript,typescript" default:"" placeholder:"LANGUAGE" help:"python, javascript or typescript. Default: by suffix, else python."`
+	Session bool     `help:"Run each FILE as one turn of a session that keeps its variables and files. A turn that fails is reported, and the next one runs."`
+	JSON    bool     `name:"json" help:"Print one Result as JSON (with --session one per line) instead of the program's output."`
+
+	Files  []pairFlag  `name:"file" sep:"none" placeholder:"GUEST=HOST" help:"Copy a host file in. A relative guest path is under /data, the working folder. Repeatable."`
+	Mounts []mountFlag `name:"mount" sep:"none" placeholder:"HOST:GUEST[:MODE]" help:"Show a host folder. MODE is ro (default), rw or overlay (changes stay in the sandbox). Repeatable."`
+	Out    string      `placeholder:"DIR" help:"Write files that the program created or changed, and its charts as figure-1.png and so on, there."`
+	Stdin  string      `placeholder:"FILE" help:"Standard input of the program; \"-\" passes on ours. Default: empty."`
+	Args   []string    `name:"arg" sep:"none" placeholder:"A" help:"An argument of the program. Repeatable."`
+	Env    []pairFlag  `sep:"none" placeholder:"K=V" help:"An environment variable of the program, which sees none of ours. Repeatable."`
+	Inputs []jsonFlag  `name:"input" sep:"none" placeholder:"NAME=JSON" help:"A global variable of the program. Repeatable."`
+	Seed   *uint64     `placeholder:"N" help:"Fix the random numbers."`
+
+	Policy  string       `type:"existingfile" placeholder:"FILE.toml" help:"Limits, presets, mounts and environment."`
+	Preset  string       `placeholder:"NAME" help:"A named set of limits: tiny, script, data, or one of the policy's."`
+	Timeout durationFlag `placeholder:"30s" help:"Wall time, waiting included."`
+	Memory  sizeFlag     `placeholder:"512MiB" help:"Linear memory of the sandbox."`
+	Fuel    countFlag    `placeholder:"N" help:"Instructions."`
+	Disk    sizeFlag     `placeholder:"64MiB" help:"Bytes in the sandbox's own files."`
+	Output  sizeFlag     `placeholder:"1MiB" help:"Bytes of output, and as many of error output; more is dropped."`
+}
+
+func (runCmd) Help() string {
+	return `The program sees no file, variable or network of this machine but what the flags and the policy give it. Its output is passed on as it comes.
+
+Limits are taken from flags, else from the preset, else from the policy, else from the defaults (timeout 30s, memory 512MiB, output 1MiB, disk 64MiB).
+
+With --session, the exit status is that of the first turn that did not end well.
+
+` + exitHelp
+}
+
+// Run runs the program or the turns of the session.
+func (c *runCmd) Run(a *app) (err error) {
+	programs, err := c.programs(a.in)
+	if err != nil {
+		return err
+	}
+	p, err := c.policy(a)
+	if err != nil {
+		return err
+	}
+	o, err := c.options(p)
+	if err != nil {
+		return err
+	}
+	var out *outFolder
+	if c.Out != "" {
+		if out, err = openOut(c.Out); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, out.Close()) }()
+	}
+	stdin, closeStdin, err := c.stdin(a.in)
+	if err != nil {
+		return err
+	}
+	defer closeStdin()
+
+	eng, err := engine.New(engine.Config{
+		Cache: a.getenv("CLOCHE_CACHE"), Limits: p.limits, MaxIdle: 1, MaxSandboxes: 1, Progress: newProgress(a.err),
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, eng.Close()) }()
+	r := &runner{app: a, cmd: c, out: out, stdin: stdin}
+	if c.Session {
+		return r.session(eng, o, programs)
+	}
+	return r.once(eng, o, programs[0])
+}
+
+// program is one text to run.
+type program struct {
+	name     string // in tracebacks; "" for the engine's choice
+	language string
+	code     string
+	shows    bool // print the value of the last expression
+}
+
+// programs reads what is to run, and finds out its language.
+func (c *runCmd) programs(stdin io.Reader) ([]program, error) {
+	if c.Code != nil {
+		if len(c.File) > 0 {
+			return nil, usagef("-c and FILE exclude each other")
+		}
+		return []program{{language: c.languageOf(""), code: *c.Code, shows: true}}, nil
+	}
+	files := c.File
+	if len(files) == 0 {
+		files = []string{"-"}
+	}
+	if len(files) > 1 && !c.Session {
+		return nil, usagef("%d files are given: only --session runs more than one; arguments of the program are given with --arg", len(files))
+	}
+	var programs []program
+	stdinUsed := c.Stdin == "-"
+	for _, name := range files {
+		p := program{language: c.languageOf(name), shows: c.Session}
+		if name == "-" {
+			if stdinUsed {
+				return nil, usagef("standard input is asked for twice")
+			}
+			stdinUsed = true
+			b, err := io.ReadAll(stdin)
+			if err != nil {
+				return nil, fmt.Errorf("read the program: %w", err)
+			}
+			p.code = string(b)
+		} else {
+			b, err := os.ReadFile(name)
+			if err != nil {
+				return nil, usageError{fmt.Errorf("read the program: %w", err)}
+			}
+			p.code, p.name = string(b), filepath.Base(name)
+		}
+		programs = append(programs, p)
+	}
+	if c.Session {
+		for _, p := range programs[1:] {
+			if runtimeName(p.language) != runtimeName(programs[0].language) {
+				return nil, usagef("a session has one language: %s is not %s", p.language, programs[0].language)
+			}
+		}
+	}
+	return programs, nil
+}
+
+var languages = map[string]string{
+	".py": engine.Python, ".js": engine.JavaScript, ".mjs": engine.JavaScript, ".ts": engine.TypeScript,
+}
+
+func (c *runCmd) languageOf(file string) string {
+	if c.Lang != "" {
+		return c.Lang
+	}
+	if l, ok := languages[strings.ToLower(filepath.Ext(file))]; ok {
+		return l
+	}
+	return engine.Python
+}
+
+// runtimeName is the interpreter of a language.
+func runtimeName(language string) string {
+	if language == engine.TypeScript {
+		return engine.JavaScript
+	}
+	return language
+}
+
+// effective is what the policy and the flags give together.
+type effective struct {
+	limits limits.Limits
+	mounts []limits.Mount
+	env    map[string]string
+}
+
+func (c *runCmd) policy(a *app) (effective, error) {
+	policy := limits.DefaultPolicy()
+	if c.Policy != "" {
+		var err error
+		if policy, err = limits.LoadPolicy(c.Policy); err != nil {
+			return effective{}, usageError{err}
+		}
+	}
+	base := policy.Limits
+	if c.Preset != "" {
+		var err error
+		if base, err = policy.Preset(c.Preset); err != nil {
+			return effective{}, usageError{err}
+		}
+	}
+	flags := limits.Limits{
+		Timeout: time.Duration(c.Timeout), MemoryBytes: uint64(c.Memory), Fuel: uint64(c.Fuel),
+		DiskBytes: uint64(c.Disk), OutputBytes: uint64(c.Output),
+	}
+	e := effective{limits: flags.Or(base), env: map[string]string{}}
+	errs := []error{flags.Validate()}
+
+	maps.Copy(e.env, policy.Env)
+	for _, kv := range c.Env {
+		errs = append(errs, limits.CheckEnv(kv.name, kv.value))
+		e.env[kv.name] = kv.value
+	}
+	e.mounts = append(e.mounts, policy.Mounts...)
+	for _, f := range c.Mounts {
+		m, err := absolute(limits.Mount(f))
+		errs = append(errs, err)
+		e.mounts = append(e.mounts, m)
+	}
+	errs = append(errs, limits.CheckMounts(e.mounts), c.checkSecrets(a, e.mounts))
+	if err := errors.Join(errs...); err != nil {
+		return effective{}, usageError{err}
+	}
+	return e, nil
+}
+
+// absolute resolves the host folder of a mount against the working folder, links included.
+func absolute(m limits.Mount) (limits.Mount, error) {
+	host, err := filepath.Abs(m.Host)
+	if err != nil {
+		return m, err
+	}
+	m.Host = host
+	m = m.Resolve()
+	info, err := os.Stat(m.Host)
+	if err != nil {
+		return m, fmt.Errorf("mount %s: %w", m.Guest, err)
+	}
+	if !info.IsDir() {
+		return m, fmt.Errorf("mount %s: %s is not a folder: copy a file in with --file", m.Guest, host)
+	}
+	return m, nil
+}
+
+// checkSecrets refuses mounts that show the cache, whose files are trusted, or the policy.
+func (c *runCmd) checkSecrets(a *app, mounts []limits.Mount) error {
+	cache, err := a.openCache()
+	if err != nil {
+		return nil // the engine reports it
+	}
+	defer cache.Close()
+	var errs []error
+	for _, m := range mounts {
+		if m.HostHolds(cache.Dir()) {
+			errs = append(errs, fmt.Errorf("mount %s would show the cache folder %s to the guest", m.Guest, cache.Dir()))
+		}
+		if c.Policy != "" && m.HostHolds(c.Policy) {
+			errs = append(errs, fmt.Errorf("mount %s would show the policy file %s to the guest", m.Guest, c.Policy))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// options describe the sandbox. Host files are read now.
+func (c *runCmd) options(p effective) (engine.Options, error) {
+	o := engine.Options{Env: p.env, Mounts: p.mounts, Seed: c.Seed}
+	var errs []error
+	for _, f := range c.Files {
+		info, err := os.Stat(f.value)
+		switch {
+		case err != nil:
+			errs = append(errs, fmt.Errorf("--file %s: %w", f.name, err))
+			continue
+		case info.IsDir():
+			errs = append(errs, fmt.Errorf("--file %s: %s is a folder: show it with --mount", f.name, f.value))
+			continue
+		case info.Size() > int64(p.limits.DiskBytes):
+			errs = append(errs, fmt.Errorf("--file %s: %s has %s, and the sandbox's disk %s: raise --disk or use --mount",
+				f.name, f.value, limits.ApproxSize(uint64(info.Size())), limits.FormatSize(p.limits.DiskBytes)))
+			continue
+		}
+		b, err := os.ReadFile(f.value)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("--file %s: %w", f.name, err))
+			continue
+		}
+		o.Files = append(o.Files, engine.File{Path: f.name, Content: b})
+	}
+	if err := errors.Join(errs...); err != nil {
+		return o, usageError{err}
+	}
+	return o, nil
+}
+
+func (c *runCmd) stdin(ours io.Reader) (io.Reader, func() error, error) {
+	switch c.Stdin {
+	case "":
+		return nil, func() error { return nil }, nil
+	case "-":
+		return ours, func() error { return nil }, nil
+	}
+	f, err := os.Open(c.Stdin)
+	if err != nil {
+		return nil, nil, usageError{fmt.Errorf("--stdin: %w", err)}
+	}
+	return f, f.Close, nil
+}
+
+// runner runs programs and says how they went.
+type runner struct {
+	*app
+	cmd   *runCmd
+	out   *outFolder
+	stdin io.Reader
+}
+
+func (r *runner) turn(p program) engine.Turn {
+	t := engine.Turn{Code: p.code, Name: p.name, Args: r.cmd.Args, Stdin: r.stdin}
+	if len(r.cmd.Inputs) > 0 {
+		t.Inputs = map[string]any{}
+		for _, in := range r.cmd.Inputs {
+			t.Inputs[in.name] = in.value
+		}
+	}
+	if !r.cmd.JSON {
+		t.Stdout, t.Stderr = r.app.out, r.err
+	}
+	return t
+}
+
+func (r *runner) once(eng *engine.Engine, o engine.Options, p program) error {
+	t := r.turn(p)
+	res, err := eng.Run(r.ctx, engine.Job{
+		Language: p.language, Code: t.Code, Name: t.Name, Args: t.Args, Env: o.Env, Stdin: t.Stdin, Inputs: t.Inputs,
+		Files: o.Files, Mounts: o.Mounts, Seed: o.Seed, Stdout: t.Stdout, Stderr: t.Stderr,
+	})
+	if err != nil {
+		return err
+	}
+	return r.report(p, res, res.Files())
+}
+
+func (r *runner) session(eng *engine.Engine, o engine.Options, programs []program) (err error) {
+	o.Language = programs[0].language
+	s, err := eng.Open(r.ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	first := error(nil)
+	for _, p := range programs {
+		res, err := s.Run(r.ctx, r.turn(p))
+		if err != nil {
+			return err
+		}
+		err = r.report(p, res, s.Files())
+		if _, bad := errors.AsType[statusError](err); err != nil && !bad {
+			return err
+		}
+		if first == nil {
+			first = err
+		}
+		if res.Status == engine.StatusCancelled {
+			break
+		}
+	}
+	return first
+}
+
+// report prints what the guest itself did not, saves files and charts, and returns a statusError for a run
+// that did not end with status 0.
+func (r *runner) report(p program, res *engine.Result, files *engine.Files) error {
+	if r.cmd.JSON {
+		b, err := json.Marshal(res)
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(r.app.out, "%s\n", b); err != nil {
+			return err
+		}
+	} else {
+		r.print(p, res)
+	}
+	if r.out != nil {
+		if err := r.out.save(res, files); err != nil {
+			return err
+		}
+	} else if n := len(res.Charts()); n > 0 && !r.cmd.JSON {
+		fmt.Fprintf(r.err, "cloche: charts shown: %d; --out DIR saves them\n", n)
+	}
+	if code := exitStatus(res); code != 0 {
+		return statusError(code)
+	}
+	return nil
+}
+
+// exitStatus is the program's exit status for a result.
+func exitStatus(res *engine.Result) int {
+	code := res.ExitCode & 0xff // what a process can return
+	if code == 0 && res.Status != engine.StatusOK {
+		return 1
+	}
+	return code
+}
+
+func (r *runner) print(p program, res *engine.Result) {
+	if v, ok := res.Value(); ok && p.shows {
+		fmt.Fprintln(r.app.out, v)
+	}
+	if t := res.Truncated; t != nil {
+		for _, cut := range []struct {
+			what string
+			cut  *engine.Cut
+			flag string
+		}{{"output", t.Stdout, "--output"}, {"error output", t.Stderr, "--output"}, {"displayed values", t.Results, "a policy's results"}} {
+			if cut.cut != nil {
+				fmt.Fprintf(r.err, "cloche: %s: %s of %s kept; %s allows more\n", cut.what,
+					limits.FormatSize(cut.cut.KeptBytes), limits.FormatSize(cut.cut.TotalBytes), cut.flag)
+			}
+		}
+	}
+	e := res.Error
+	if e == nil {
+		return
+	}
+	if t := strings.TrimSpace(e.Traceback); t != "" && !strings.Contains(res.Stderr, t) {
+		fmt.Fprintln(r.err, printable(t))
+	}
+	if res.Status != engine.StatusError {
+		fmt.Fprintf(r.err, "cloche: %s\n", printable(e.Value))
+	}
+	if e.Hint != "" {
+		fmt.Fprintf(r.err, "cloche: hint: %s\n", printable(e.Hint))
+	}
+	if res.RolledBack {
+		fmt.Fprintln(r.err, "cloche: the session is as it was before this turn")
+	}
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/cloche-dev/cloche/engine"
+	"github.com/cloche-dev/cloche/limits"
+	"github.com/cloche-dev/cloche/runtimes"
+	"github.com/cloche-dev/cloche/runtimes/js"
+	"github.com/cloche-dev/cloche/runtimes/python"
+)
+
+// specs are the interpreters that there are, by language.
+func specs() map[string]runtimes.Spec {
+	return map[string]runtimes.Spec{engine.Python: python.Spec(), engine.JavaScript: js.Spec()}
+}
+
+type setupCmd struct {
+	Language []string `arg:"" optional:"" enum:"python,javascript" help:"python or javascript; without it both."`
+}
+
+func (setupCmd) Help() string {
+	return `Each interpreter is downloaded as a package by name (with pip or npm), compared with the hashes that this program carries, rewritten, compiled and started once. The result is kept in the cache folder, so that no later run waits for it. What is there already is left as it is; what is damaged is made again.
+
+The cache folder is cloche in the user's cache folder, or that which CLOCHE_CACHE names. It must be the user's own, with mode 0700.
+
+` + exitHelpOther
+}
+
+// Run sets up what is missing.
+func (c *setupCmd) Run(a *app) error {
+	languages := c.Language
+	if len(languages) == 0 {
+		languages = slices.Sorted(maps.Keys(specs()))
+	}
+	cache, err := a.openCache()
+	if err != nil {
+		return err
+	}
+	defer cache.Close()
+	p := newProgress(a.err)
+	for _, name := range languages {
+		spec := specs()[name]
+		begun := time.Now()
+		st := spec.Status(cache, false)
+		if st.Ready() {
+			fmt.Fprintf(a.out, "%s: ready\n", name)
+			continue
+		}
+		p.Note(setupNote(name, st))
+		if err := spec.Setup(a.ctx, cache, p); err != nil {
+			return err
+		}
+		fmt.Fprintf(a.out, "%s: ready after %.0f s\n", name, time.Since(begun).Seconds())
+	}
+	return nil
+}
+
+// setupNote says what is to come.
+func setupNote(name string, st runtimes.Status) string {
+	text := "setting up " + name + ", once"
+	if st.Download > 0 {
+		text += ": " + limits.ApproxSize(uint64(st.Download)) + " to download"
+	}
+	if st.Work > 0 {
+		text += ", then " + about(st.Work) + " of work"
+	}
+	return text
+}

@@ -1,0 +1,59 @@
+package runtimes
+
+import (
+	"context"
+	"time"
+)
+
+// Status says what of an interpreter is in the cache.
+type Status struct {
+	Language string
+	// Artifacts are what it is made of, in the order of [Spec.Artifacts].
+	Artifacts []ArtifactStatus
+	// Baked is nil when the baked interpreter is there and whole; an error for which errors.Is finds
+	// fs.ErrNotExist when it is not there; else what is wrong with it.
+	Baked error
+	// Download is the number of bytes that a setup would fetch, and Work how long the rest of it took on the
+	// reference machine.
+	Download int64
+	Work     time.Duration
+}
+
+// ArtifactStatus says whether an artifact is in the cache; Err is as [Status.Baked].
+type ArtifactStatus struct {
+	Artifact
+	Err error
+}
+
+// Ready says that the interpreter loads without a setup.
+func (s Status) Ready() bool { return s.Baked == nil && s.Download == 0 }
+
+// Status looks into the cache without changing anything. With deep, every file is hashed.
+func (s Spec) Status(c *Cache, deep bool) Status {
+	st := Status{Language: s.Driver.Language()}
+	for _, name := range s.Artifacts {
+		a, err := LookupArtifact(name)
+		if err != nil {
+			panic(err) // specs and lock file are both part of the program
+		}
+		err = c.Has(a.entry(), deep)
+		if err != nil {
+			st.Download += a.Bytes
+		}
+		st.Artifacts = append(st.Artifacts, ArtifactStatus{a, err})
+	}
+	st.Baked = c.Has(Entry{Name: s.Driver.Language(), Key: s.key(), Hot: []string{imageFile, moduleFile, stateFile}}, deep)
+	if st.Baked != nil {
+		st.Work = s.CompileTime/15 + s.CompileTime + s.BootTime
+	}
+	return st
+}
+
+// Setup makes sure that the interpreter is in the cache and loads.
+func (s Spec) Setup(ctx context.Context, c *Cache, p Progress) error {
+	b, err := Load(ctx, s, Options{Cache: c.Dir(), Progress: p})
+	if err != nil {
+		return err
+	}
+	return b.Close()
+}
