@@ -84,8 +84,9 @@ type Error struct {
 
 // FileChange is one file that a run changed.
 type FileChange struct {
-	Path   string `json:"path"` // in the sandbox, absolute
-	Op     string `json:"op"`   // created, modified or deleted
+	Path   string `json:"path"`           // in the sandbox, absolute
+	From   string `json:"from,omitempty"` // its former path, when renamed
+	Op     string `json:"op"`             // created, modified, deleted or renamed
 	Bytes  uint64 `json:"bytes"`
 	SHA256 string `json:"sha256,omitempty"`
 	MIME   string `json:"mime,omitempty"`

@@ -36,6 +36,7 @@ type sandbox struct {
 	begun time.Time // when the sandbox was asked for
 
 	session bool
+	mounts  []*vfs.HostDir
 }
 
 // sandbox makes a fresh one. The caller closes it.
@@ -69,7 +70,7 @@ func (s *sandbox) start(ctx context.Context) error {
 			limits.FormatSize(s.limits.MemoryBytes), limits.FormatSize(image), s.lang.Driver.Language())
 	}
 	var err error
-	if s.ns, err = s.lang.namespace(s.opts, s.limits); err != nil {
+	if err = s.lay(); err != nil {
 		return err
 	}
 	if s.state, err = wasi.New(wasi.Config{FS: s.ns, OpenFiles: int(s.limits.OpenFiles)}); err != nil {
@@ -88,6 +89,9 @@ func (s *sandbox) close() error {
 	var err error
 	if s.state != nil {
 		err = s.state.Close()
+	}
+	for _, m := range s.mounts {
+		err = errors.Join(err, m.Close())
 	}
 	if s.inst != nil {
 		s.lang.pool.Put(s.inst)
@@ -182,7 +186,7 @@ func (s *sandbox) equip(r *running, t Turn) error {
 
 // drive lets the interpreter run the turn.
 func (s *sandbox) drive(ctx context.Context, r *running) (out runtimes.Outcome, err error) {
-	ctx = js.WithFiles(wasi.WithState(ctx, s.state), guestFiles{s.ns})
+	ctx = wasi.WithState(ctx, s.state)
 	err = s.inst.Run(ctx, &r.meter, func(ctx context.Context) error {
 		out, err = s.lang.Driver.Turn(ctx, s.inst, s.lang.Info, r.Turn)
 		return err

@@ -1,0 +1,254 @@
+package engine
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/cloche-dev/cloche/limits"
+	"github.com/cloche-dev/cloche/wasi/vfs"
+)
+
+// Files are the files of a sandbox, for the program that embeds it. Paths are the guest's; relative ones are
+// below /data. A Files belongs to one goroutine at a time.
+type Files struct{ ns *vfs.Namespace }
+
+func (f *Files) path(p string) (vfs.Path, error) {
+	parsed, err := vfs.ParsePathString(guestPath(p))
+	if err != nil {
+		return parsed, fmt.Errorf("path %q in the sandbox: %w", p, err)
+	}
+	return parsed, nil
+}
+
+// open opens a file or folder.
+func (f *Files) open(p string, flags vfs.OpenFlags) (*vfs.Handle, error) {
+	parsed, err := f.path(p)
+	if err != nil {
+		return nil, err
+	}
+	h, err := f.ns.Open(nil, parsed, flags)
+	if err != nil {
+		return nil, fmt.Errorf("open %s in the sandbox: %w", parsed, err)
+	}
+	return h, nil
+}
+
+// Open opens a regular file for reading.
+func (f *Files) Open(p string) (io.ReadCloser, error) {
+	h, err := f.open(p, vfs.OpenRead)
+	if err != nil {
+		return nil, err
+	}
+	st, err := h.Stat()
+	if err == nil && st.Kind != vfs.KindRegular {
+		err = fmt.Errorf("open %s in the sandbox: %w", p, vfs.ErrIsDir)
+	}
+	if err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	return &fileReader{io.NewSectionReader(h, 0, st.Size), h}, nil
+}
+
+type fileReader struct {
+	*io.SectionReader
+	io.Closer
+}
+
+// ReadFile reads a whole file.
+func (f *Files) ReadFile(p string) ([]byte, error) {
+	r, err := f.Open(p)
+	if err != nil {
+		return nil, err
+	}
+	b, err := io.ReadAll(r)
+	return b, errors.Join(err, r.Close())
+}
+
+// WriteFile makes a file, and the folders above it, or replaces its contents. It counts against the
+// sandbox's disk limits.
+func (f *Files) WriteFile(p string, content []byte) error {
+	if err := f.mkdirAll(path.Dir(guestPath(p))); err != nil {
+		return err
+	}
+	h, err := f.open(p, vfs.OpenWrite|vfs.OpenCreate|vfs.OpenTruncate)
+	if err != nil {
+		return err
+	}
+	if _, err = h.WriteAt(content, 0); err != nil {
+		err = fmt.Errorf("write %s in the sandbox: %w", p, err)
+	}
+	return errors.Join(err, h.Close())
+}
+
+func (f *Files) mkdirAll(dir string) error {
+	parsed, err := f.path(dir)
+	if err != nil {
+		return err
+	}
+	switch err := f.ns.Mkdir(nil, parsed); {
+	case err == nil, errors.Is(err, vfs.ErrExist):
+		return nil
+	case errors.Is(err, vfs.ErrNotExist) && dir != "/":
+		if err := f.mkdirAll(path.Dir(dir)); err != nil {
+			return err
+		}
+		return f.mkdirAll(dir)
+	default:
+		return fmt.Errorf("make folder %s in the sandbox: %w", dir, err)
+	}
+}
+
+// ReadDir lists a folder by name.
+func (f *Files) ReadDir(p string) ([]FileEntry, error) {
+	h, err := f.open(p, vfs.OpenDirectory)
+	if err != nil {
+		return nil, err
+	}
+	defer h.Close()
+	entries, err := h.Entries(true)
+	if err != nil {
+		return nil, fmt.Errorf("list %s in the sandbox: %w", p, err)
+	}
+	var out []FileEntry
+	for _, e := range entries {
+		if e.Name == "." || e.Name == ".." {
+			continue
+		}
+		entry := FileEntry{Name: e.Name, Dir: e.Kind == vfs.KindDir}
+		if parsed, err := f.path(path.Join(guestPath(p), e.Name)); err == nil {
+			if st, err := f.ns.Stat(nil, parsed, false); err == nil {
+				entry.Bytes = uint64(st.Size)
+			}
+		}
+		out = append(out, entry)
+	}
+	slices.SortFunc(out, func(a, b FileEntry) int { return strings.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+// FileEntry is a name in a folder.
+type FileEntry struct {
+	Name  string `json:"name"`
+	Dir   bool   `json:"dir,omitempty"`
+	Bytes uint64 `json:"bytes"`
+}
+
+func (s *sandbox) files() *Files { return &Files{s.ns} }
+
+// lay makes the sandbox's file tree.
+func (s *sandbox) lay() error {
+	t := s.lang.Template
+	if len(s.opts.Mounts) > 0 {
+		mounts, err := s.openMounts()
+		if err != nil {
+			return err
+		}
+		if t, err = t.With(mounts...); err != nil {
+			return fmt.Errorf("%w: mounts: %w", ErrInvalid, err)
+		}
+	}
+	clock := s.eng.cfg.Clock
+	s.ns = t.New(vfs.Options{
+		Bytes: int64(s.limits.DiskBytes), Inodes: int64(s.limits.Inodes),
+		Now: func() int64 { return clock.Now().UnixNano() },
+	})
+	for _, file := range s.opts.Files {
+		if err := s.files().WriteFile(file.Path, file.Content); err != nil {
+			return fmt.Errorf("%w: %w", ErrInvalid, err)
+		}
+	}
+	return nil
+}
+
+func (s *sandbox) openMounts() ([]vfs.Mount, error) {
+	var mounts []vfs.Mount
+	for _, m := range s.opts.Mounts {
+		dir, err := vfs.OpenHostDir(m.Host, vfs.HostDirOptions{
+			Write: m.Mode == limits.ReadWrite, GrowBytes: int64(s.limits.DiskBytes),
+		})
+		if err != nil {
+			return nil, fmt.Errorf("%w: mount %s: %w", ErrInvalid, m.Host, err)
+		}
+		s.mounts = append(s.mounts, dir)
+		mode := map[limits.MountMode]vfs.Mode{limits.ReadWrite: vfs.ModeReadWrite, limits.Overlay: vfs.ModeOverlay}[m.Mode]
+		mounts = append(mounts, vfs.Mount{Path: m.Guest, FS: dir, Mode: mode})
+	}
+	return mounts, nil
+}
+
+var outputDirs = []vfs.Path{vfs.MustPath(workDir)}
+
+// maxHashed is the size of the largest file whose hash a Result holds: half a second of work.
+const maxHashed = 512 << 20
+
+// changes describes what a turn did to the files since the mark.
+func (s *sandbox) changes(since vfs.Mark) ([]FileChange, error) {
+	list, _ := s.ns.Changes(since, outputDirs...)
+	var out []FileChange
+	for _, c := range list {
+		if c.Kind == vfs.KindDir {
+			continue
+		}
+		fc := FileChange{Path: c.Path, From: c.From, Op: c.Op.String(), Bytes: uint64(c.Size)}
+		if c.Op != vfs.OpDeleted && c.Kind == vfs.KindRegular {
+			if err := s.describe(&fc); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, fc)
+	}
+	return out, nil
+}
+
+// describe reads the file for its hash and type.
+func (s *sandbox) describe(c *FileChange) error {
+	r, err := s.files().Open(c.Path)
+	if errors.Is(err, vfs.ErrNotExist) {
+		return nil // in a mounted folder, another program may have removed it
+	}
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	head := make([]byte, min(512, c.Bytes))
+	if _, err := io.ReadFull(r, head); err != nil {
+		return nil // it shrank meanwhile, likewise
+	}
+	c.MIME = mimeOf(c.Path, head)
+	if c.Bytes > maxHashed {
+		return nil
+	}
+	h := sha256.New()
+	h.Write(head)
+	if _, err := io.Copy(h, r); err != nil {
+		return fmt.Errorf("read %s in the sandbox: %w", c.Path, err)
+	}
+	c.SHA256 = hex.EncodeToString(h.Sum(nil))
+	return nil
+}
+
+// mimeTypes are those of what programs write most, so that an answer does not depend on the host's own table.
+var mimeTypes = map[string]string{
+	".csv": "text/csv", ".tsv": "text/tab-separated-values", ".txt": "text/plain", ".log": "text/plain", ".md": "text/markdown",
+	".json": "application/json", ".jsonl": "application/jsonl", ".xml": "application/xml", ".html": "text/html", ".css": "text/css",
+	".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".svg": "image/svg+xml", ".webp": "image/webp",
+	".pdf": "application/pdf", ".zip": "application/zip", ".gz": "application/gzip", ".tar": "application/x-tar",
+	".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+	".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+	".py":   "text/x-python", ".js": "text/javascript", ".ts": "text/x-typescript", ".sqlite": "application/vnd.sqlite3", ".db": "application/vnd.sqlite3",
+}
+
+func mimeOf(name string, head []byte) string {
+	if t := mimeTypes[strings.ToLower(path.Ext(name))]; t != "" {
+		return t
+	}
+	t, _, _ := strings.Cut(http.DetectContentType(head), ";")
+	return t
+}
