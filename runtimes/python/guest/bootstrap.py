@@ -45,3 +45,4 @@ def bake():
     preload.rehearse(turns)
     preload.settle()
     host.call_json(host.BOOTED, preload.addresses(turns))
+    preload.fill_holes()

@@ -1,5 +1,6 @@
 """What every run finds imported, drawn and cached already."""
 
+import array
 import gc
 import sys
 
@@ -70,18 +71,49 @@ def _draw(pyplot):
     pyplot.close("all")
 
 
-def rehearse(turns):
-    """Runs what a turn runs, so that its first time is not the user's."""
-    from . import display, errors
+_USUAL = (
+    "x = 1",
+    "x + 1",
+    "print('a')",
+    "import math",
+    "for i in range(3):\n    x = i\n",
+    "def f(n):\n    return n\n\nf(2)\n",
+    "import json\njson.dumps([1, 2.5, {'a': None}])\n",
+    "[1.5, 'a']",
+    "1 / 0",
+    "import sys\nsys.exit(3)",
+)
+_ONCE = (
+    "import pandas as pd\npd.DataFrame({'a': [1, None], 'b': ['x', 'y']})",
+    "print(undefined)",
+    "x = (",
+    "import nothing_of_that_name",
+    "open('nowhere')",
+    "async def f():\n    return 1\n\nawait f()",
+)
 
-    for source in ("x = 1", "x + 1", "for i in range(2):\n    x = i\n", "def f():\n    return 1\n\nf()\n"):
-        turns._run(source, "main.py")
+
+def rehearse(turns):
+    """Runs turns as the driver will, until the interpreter has specialised the code that they run:
+    bytecode that is still counting its executions would be written to in every sandbox."""
+    import io
+
+    from . import host, streams
+
+    name = b"main.py"
+    streams.stderr, stderr = io.StringIO(), streams.stderr
+    streams.stdout, stdout = io.StringIO(), streams.stdout
+    streams.install()
     try:
-        turns._run("1 / 0", "main.py")
-    except ZeroDivisionError as e:
-        errors.report(e, "main.py", turns._files.__contains__)
-    for value in (1, "a", [1.5], {"a": 1}):
-        display.bundle(value)
+        for source in _USUAL * 40 + _ONCE * 3:
+            source = source.encode()
+            for flags in (1, 3):
+                head = turns._HEAD.pack(flags, len(name), len(source))
+                host.call(host.REHEARSE, head + name + source)
+                turns.turn()
+    finally:
+        streams.stderr, streams.stdout = stderr, stdout
+        streams.install()
 
 
 def settle():
@@ -105,7 +137,46 @@ def settle():
     for module in list(sys.modules.values()):
         getattr(module, "__dict__", {}).pop("__warningregistry__", None)
     gc.collect()
+    _immortalize()
     gc.freeze()
+
+
+def _immortalize():
+    """Has the host make every object that there is immortal, so that using one no longer writes its
+    count of references: a sandbox then copies fewer pages."""
+    from . import host
+
+    found = gc.get_objects()
+    seen = set(map(id, found))
+    at = 0
+    while at < len(found):
+        for thing in gc.get_referents(*found[at : at + 1000]):
+            if id(thing) not in seen:
+                seen.add(id(thing))
+                found.append(thing)
+        at += 1000
+    # All of them are alive until the host is done.
+    host.call(host.IMMORTAL, array.array("I", map(id, found)).tobytes())
+
+
+_held = []
+
+
+def fill_holes():
+    """Allocates every free piece of the heap but the end, and keeps it. The allocator would hand these
+    pieces out first, and a short program would write to a hundred pages, each of which is copied;
+    now what it allocates lies side by side."""
+    gc.collect()  # gives back the free lists of floats, tuples and the like, which are scattered too
+    end = id(bytes(16 << 20))  # too large for any hole
+    keep = _held.append
+    size = 1 << 22
+    while size >= 8:
+        # The smallest that there is comes last.
+        piece = bytes(size) if size > 8 else object()
+        if id(piece) < end:
+            keep(piece)
+        else:
+            size = size >> 1 if size > 1 << 16 else size - 8
 
 
 def addresses(turns):
