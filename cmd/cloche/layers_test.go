@@ -27,11 +27,6 @@ var layers = [][]string{
 	{"cmd"},
 }
 
-// within lists pairs of which the first may import the second though both are in one layer.
-var within = map[[2]string]string{
-	{"engine/vm", "wasi"}: "an instance counts the time that its guest waits in WASI",
-}
-
 // only says who may import a package, tests excepted, and why nobody else.
 var only = []struct {
 	path string
@@ -100,7 +95,7 @@ func whyNotOurs(name, other string) string {
 		return name + " is in no layer; add it to layers"
 	case theirLayer < 0:
 		return other + " is in no layer; add it to layers"
-	case mine == theirs, theirLayer < myLayer, theirLayer == myLayer && within[[2]string{mine, theirs}] != "":
+	case mine == theirs, theirLayer < myLayer:
 		return ""
 	}
 	return "imports point downwards only, so that what is low is tested and understood without what is above it"

@@ -42,14 +42,17 @@ func (p *pace) add(estimate, took time.Duration) {
 
 // about prints a duration as a person would say it.
 func about(d time.Duration) string {
-	switch {
-	case d < 2*time.Second:
+	if d < 2*time.Second {
 		return "a moment"
-	case d < time.Minute:
-		return fmt.Sprintf("about %d s", int(d.Round(time.Second).Seconds()))
-	default:
-		return fmt.Sprintf("about %d min %d s", int(d.Minutes()), int(d.Round(5*time.Second).Seconds())%60)
 	}
+	if d = d.Round(time.Second); d < time.Minute {
+		return fmt.Sprintf("about %d s", d/time.Second)
+	}
+	d = d.Round(5 * time.Second)
+	if s := d % time.Minute / time.Second; s > 0 {
+		return fmt.Sprintf("about %d min %d s", d/time.Minute, s)
+	}
+	return fmt.Sprintf("about %d min", d/time.Minute)
 }
 
 // lines is a progress of whole lines, for logs.
