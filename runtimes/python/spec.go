@@ -18,10 +18,9 @@ const (
 	StdlibDir = "/usr/local/lib/python315.zip"
 	// MatplotlibDataDir is matplotlib/mpl-data.zip of that zip, served as a folder.
 	MatplotlibDataDir = StdlibDir + "/matplotlib/mpl-data"
-	// FontDir holds FontFile, Noto Sans SC Regular: the fallback for what matplotlib's own font does not
+	// FontFile is Noto Sans SC Regular, the fallback for what matplotlib's own font does not
 	// have. Without it Chinese in charts is drawn as boxes.
-	FontDir  = "/usr/share/fonts/cloche"
-	FontFile = FontDir + "/NotoSansSC-Regular.ttf"
+	FontFile = "/usr/share/fonts/cloche/NotoSansSC-Regular.ttf"
 )
 
 // The folders that must exist and be writable, when baking and in every instance.
