@@ -275,18 +275,17 @@ func fdFilestatSetTimes(_ context.Context, s *State, _ guestMemory, p []uint64) 
 	return toErrno(h.SetTimes(t))
 }
 
-// transfer is the frame of the four calls that move bytes: it checks all that the guest passed, and stores the
-// number of bytes moved when move has moved any or had no error.
-func (s *State) transfer(m guestMemory, iovsOff, iovsLen, resultOff uint32, move func(iovs []iovec) (int, Errno)) Errno {
-	var errno Errno
-	if s.iovs, errno = m.iovecs(s.iovs, iovsOff, iovsLen); errno != ErrnoSuccess {
-		return errno
+// begin checks all that a guest passed to one of the four calls that move bytes: the buffers, which it leaves in
+// s.iovs, and the place of the result.
+func (s *State) begin(m guestMemory, iovsOff, iovsLen, resultOff uint64) (result []byte, errno Errno) {
+	if s.iovs, errno = m.iovecs(s.iovs, uint32(iovsOff), uint32(iovsLen)); errno != ErrnoSuccess {
+		return nil, errno
 	}
-	result, errno := m.word(resultOff)
-	if errno != ErrnoSuccess {
-		return errno
-	}
-	n, errno := move(s.iovs)
+	return m.word(uint32(resultOff))
+}
+
+// finish stores how many bytes were moved. An error counts only when there were none: else the next call meets it.
+func finish(result []byte, n int, errno Errno) Errno {
 	if n == 0 && errno != ErrnoSuccess {
 		return errno
 	}
@@ -345,22 +344,24 @@ func fdRead(ctx context.Context, s *State, m guestMemory, p []uint64) Errno {
 	if d.rights&rightFdRead == 0 {
 		return ErrnoBadf
 	}
+	result, errno := s.begin(m, p[1], p[2], p[3])
+	if errno != ErrnoSuccess {
+		return errno
+	}
 	if d.kind == kindStdin {
-		return s.transfer(m, uint32(p[1]), uint32(p[2]), uint32(p[3]), func(iovs []iovec) (int, Errno) {
-			return s.readInput(ctx, m, iovs, d.flags&fdflagNonblock != 0)
-		})
+		n, errno := s.readInput(ctx, m, s.iovs, d.flags&fdflagNonblock != 0)
+		return finish(result, n, errno)
 	}
 	h, errno := s.handle(d)
 	if errno != ErrnoSuccess {
 		return errno
 	}
-	return s.transfer(m, uint32(p[1]), uint32(p[2]), uint32(p[3]), func(iovs []iovec) (int, Errno) {
-		return eachPiece(ctx, m, iovs, func(p []byte) (int, Errno) {
-			n, errno := readAt(h, p, d.offset)
-			d.offset += int64(n)
-			return n, errno
-		})
+	n, errno := eachPiece(ctx, m, s.iovs, func(p []byte) (int, Errno) {
+		n, errno := readAt(h, p, d.offset)
+		d.offset += int64(n)
+		return n, errno
 	})
+	return finish(result, n, errno)
 }
 
 // readInput reads what there is, waiting for the first bytes only.
@@ -400,13 +401,16 @@ func fdPread(ctx context.Context, s *State, m guestMemory, p []uint64) Errno {
 		return ErrnoInval
 	}
 	off := int64(p[3])
-	return s.transfer(m, uint32(p[1]), uint32(p[2]), uint32(p[4]), func(iovs []iovec) (int, Errno) {
-		return eachPiece(ctx, m, iovs, func(p []byte) (int, Errno) {
-			n, errno := readAt(h, p, off)
-			off += int64(n)
-			return n, errno
-		})
+	result, errno := s.begin(m, p[1], p[2], p[4])
+	if errno != ErrnoSuccess {
+		return errno
+	}
+	n, errno := eachPiece(ctx, m, s.iovs, func(p []byte) (int, Errno) {
+		n, errno := readAt(h, p, off)
+		off += int64(n)
+		return n, errno
 	})
+	return finish(result, n, errno)
 }
 
 // fdWrite implements fd_write: fd, iovs, iovs_len, result offset of the number of bytes. Fewer bytes than given
@@ -427,34 +431,35 @@ func fdWrite(ctx context.Context, s *State, m guestMemory, p []uint64) Errno {
 	if d.rights&rightFdWrite == 0 {
 		return ErrnoBadf
 	}
-	if d.kind != kindFile {
-		w := s.stdout
-		if d.kind == kindStderr {
-			w = s.stderr
-		}
-		return s.transfer(m, uint32(p[1]), uint32(p[2]), uint32(p[3]), func(iovs []iovec) (int, Errno) {
-			return s.writeOutput(ctx, m, iovs, w)
-		})
+	result, errno := s.begin(m, p[1], p[2], p[3])
+	if errno != ErrnoSuccess {
+		return errno
+	}
+	switch d.kind {
+	case kindStdout:
+		n, errno := s.writeOutput(ctx, m, s.stdout)
+		return finish(result, n, errno)
+	case kindStderr:
+		n, errno := s.writeOutput(ctx, m, s.stderr)
+		return finish(result, n, errno)
 	}
 	h, errno := s.handle(d)
 	if errno != ErrnoSuccess {
 		return errno
 	}
-	return s.transfer(m, uint32(p[1]), uint32(p[2]), uint32(p[3]), func(iovs []iovec) (int, Errno) {
-		n, errno := eachPiece(ctx, m, iovs, func(p []byte) (int, Errno) {
-			if d.flags&fdflagAppend != 0 {
-				n, end, err := h.Append(p)
-				if n > 0 {
-					d.offset = end
-				}
-				return n, toErrno(err)
+	n, errno := eachPiece(ctx, m, s.iovs, func(p []byte) (int, Errno) {
+		if d.flags&fdflagAppend != 0 {
+			n, end, err := h.Append(p)
+			if n > 0 {
+				d.offset = end
 			}
-			n, err := h.WriteAt(p, d.offset)
-			d.offset += int64(n)
 			return n, toErrno(err)
-		})
-		return n, syncWrite(d, h, n, errno)
+		}
+		n, err := h.WriteAt(p, d.offset)
+		d.offset += int64(n)
+		return n, toErrno(err)
 	})
+	return finish(result, n, syncWrite(d, h, n, errno))
 }
 
 // syncWrite brings n written bytes to stable storage if the descriptor's flags want it.
@@ -471,13 +476,13 @@ func syncWrite(d *descriptor, h *vfs.Handle, n int, errno Errno) Errno {
 // library hands over in two parts stays one event of a stream.
 const gatherBytes = 16 << 10
 
-func (s *State) writeOutput(ctx context.Context, m guestMemory, iovs []iovec, w io.Writer) (int, Errno) {
-	if len(iovs) > 1 {
-		if joined, ok := s.gather(m, iovs); ok {
+func (s *State) writeOutput(ctx context.Context, m guestMemory, w io.Writer) (int, Errno) {
+	if len(s.iovs) > 1 {
+		if joined, ok := s.gather(m, s.iovs); ok {
 			return write(w, joined)
 		}
 	}
-	return eachPiece(ctx, m, iovs, func(p []byte) (int, Errno) { return write(w, p) })
+	return eachPiece(ctx, m, s.iovs, func(p []byte) (int, Errno) { return write(w, p) })
 }
 
 // gather copies the bytes of all iovecs into scratch, if they are few.
@@ -515,14 +520,16 @@ func fdPwrite(ctx context.Context, s *State, m guestMemory, p []uint64) Errno {
 		return ErrnoInval
 	}
 	off := int64(p[3])
-	return s.transfer(m, uint32(p[1]), uint32(p[2]), uint32(p[4]), func(iovs []iovec) (int, Errno) {
-		n, errno := eachPiece(ctx, m, iovs, func(p []byte) (int, Errno) {
-			n, err := h.WriteAt(p, off)
-			off += int64(n)
-			return n, toErrno(err)
-		})
-		return n, syncWrite(d, h, n, errno)
+	result, errno := s.begin(m, p[1], p[2], p[4])
+	if errno != ErrnoSuccess {
+		return errno
+	}
+	n, errno := eachPiece(ctx, m, s.iovs, func(p []byte) (int, Errno) {
+		n, err := h.WriteAt(p, off)
+		off += int64(n)
+		return n, toErrno(err)
 	})
+	return finish(result, n, syncWrite(d, h, n, errno))
 }
 
 // fdPrestatGet implements fd_prestat_get: fd, result offset of a prestat (8 bytes): 0 tag u8 (0) | 4 length u32.

@@ -24,8 +24,36 @@ func section(b []byte, id byte, count int, body []byte) []byte {
 	return append(append(b, head...), body...)
 }
 
-// proxyModule assembles the proxy. Without memory it exports none.
+// proxyModule assembles the proxy.
 func proxyModule(minPages, maxPages uint32, exportMemory bool) []byte {
+	return assemble(minPages, maxPages, exportMemory, false)
+}
+
+// forward is the body of a function that passes its parameters on to function i.
+func forward(params int, i uint32) []byte {
+	body := []byte{0} // no locals
+	for p := range params {
+		body = leb(append(body, 0x20), uint32(p)) // local.get
+	}
+	return append(leb(append(body, 0x10), i), 0x0b) // call, end
+}
+
+// repeat is the body of a function that does so as many times as its last parameter says.
+//
+//	(block (loop (br_if 1 (i32.eqz $count)) (drop (call i params...)) (local.set $count (i32.sub $count 1)) (br 0)))
+func repeat(params int, i uint32) []byte {
+	count := uint32(params)
+	body := []byte{0, 0x02, 0x40, 0x03, 0x40}
+	body = append(leb(append(body, 0x20), count), 0x45, 0x0d, 1)
+	for p := range params {
+		body = leb(append(body, 0x20), uint32(p))
+	}
+	body = append(leb(append(body, 0x10), i), 0x1a)
+	body = leb(append(leb(append(body, 0x20), count), 0x41, 1, 0x6b, 0x21), count)
+	return append(body, 0x0c, 0, 0x0b, 0x0b, 0x0b)
+}
+
+func assemble(minPages, maxPages uint32, exportMemory, loops bool) []byte {
 	type signature struct {
 		name    string
 		params  []api.ValueType
@@ -43,25 +71,33 @@ func proxyModule(minPages, maxPages uint32, exportMemory bool) []byte {
 		imports = leb(append(wasmName(wasmName(imports, ModuleName), f.name), 0), uint32(i))
 		funcs = leb(funcs, uint32(i))
 		exports = leb(append(wasmName(exports, f.name), 0), uint32(len(all)+i))
-		body := []byte{0}
-		for p := range f.params {
-			body = leb(append(body, 0x20), uint32(p))
-		}
-		body = append(leb(append(body, 0x10), uint32(i)), 0x0b)
+		body := forward(len(f.params), uint32(i))
 		code = append(leb(code, uint32(len(body))), body...)
 	}
-	nExports := len(all)
+	nTypes, nFuncs, nExports := len(all), len(all), len(all)
+	for i, f := range all {
+		if !loops || len(f.results) == 0 {
+			continue
+		}
+		types = append(types, 0x60)
+		types = append(append(leb(types, uint32(len(f.params)+1)), f.params...), i32, 0)
+		funcs = leb(funcs, uint32(nTypes))
+		exports = leb(append(wasmName(exports, "loop_"+f.name), 0), uint32(len(all)+nFuncs))
+		body := repeat(len(f.params), uint32(i))
+		code = append(leb(code, uint32(len(body))), body...)
+		nTypes, nFuncs, nExports = nTypes+1, nFuncs+1, nExports+1
+	}
 	if exportMemory {
 		exports = append(wasmName(exports, "memory"), 2, 0)
 		nExports++
 	}
 	m := []byte{0, 'a', 's', 'm', 1, 0, 0, 0}
-	m = section(m, 1, len(all), types)
+	m = section(m, 1, nTypes, types)
 	m = section(m, 2, len(all), imports)
-	m = section(m, 3, len(all), funcs)
+	m = section(m, 3, nFuncs, funcs)
 	m = section(m, 5, 1, leb(leb([]byte{1}, minPages), maxPages))
 	m = section(m, 7, nExports, exports)
-	return section(m, 10, len(all), code)
+	return section(m, 10, nFuncs, code)
 }
 
 // One runtime serves all tests, as one serves all runs of an engine.
@@ -82,6 +118,9 @@ var proxyCompiled = sync.OnceValue(func() wazero.CompiledModule {
 	return c
 })
 
+// hostedConfig is for instances without a name, of which a runtime takes any number.
+func hostedConfig() wazero.ModuleConfig { return wazero.NewModuleConfig().WithName("") }
+
 // guest is an instance of the proxy, its memory filled with '?', and the State that its calls act on.
 type guest struct {
 	t   testing.TB
@@ -99,7 +138,7 @@ func newGuest(t testing.TB, cfg Config) *guest {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mod, err := testRuntime().InstantiateModule(context.Background(), proxyCompiled(), wazero.NewModuleConfig().WithName(""))
+	mod, err := testRuntime().InstantiateModule(context.Background(), proxyCompiled(), hostedConfig())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -90,7 +90,7 @@ type State struct {
 	events        []event
 	gathered      []byte
 
-	inlineFds  [8]descriptor
+	inlineFds  [12]descriptor
 	inlineIovs [8]iovec
 }
 

@@ -58,7 +58,7 @@ func TestSuite(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for kind, mount := range map[string]func(t *testing.T, root string) *vfs.Namespace{"memory": memoryNamespace} {
+		for kind, mount := range map[string]func(t *testing.T, root string) *vfs.Namespace{"host": hostNamespace, "memory": memoryNamespace} {
 			if t.Run(name+"/"+kind, func(t *testing.T) { runSuiteModule(t, r, compiled, module, mount) }) {
 				passed[kind]++
 			}
@@ -120,6 +120,13 @@ func runSuiteModule(t *testing.T, r wazero.Runtime, compiled wazero.CompiledModu
 // memoryNamespace holds a copy of root in memory.
 func memoryNamespace(t *testing.T, root string) *vfs.Namespace {
 	ns := newNamespace(t, vfs.Options{})
+	copyIn(t, ns, root)
+	return ns
+}
+
+// copyIn copies the files below root into a namespace.
+func copyIn(t testing.TB, ns *vfs.Namespace, root string) {
+	t.Helper()
 	err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
 		rel, relErr := filepath.Rel(root, path)
 		if err = errors.Join(err, relErr); err != nil || rel == "." {
@@ -143,5 +150,32 @@ func memoryNamespace(t *testing.T, root string) *vfs.Namespace {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// hostNamespace has a copy of root, in a folder of the host, mounted at "/".
+func hostNamespace(t *testing.T, root string) *vfs.Namespace {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(root)); err != nil {
+		t.Fatal(err)
+	}
+	return hostFolder(t, dir)
+}
+
+// hostFolder mounts a folder of the host at "/", for writing.
+func hostFolder(t testing.TB, dir string) *vfs.Namespace {
+	t.Helper()
+	folder, err := vfs.OpenHostDir(dir, vfs.HostDirOptions{Write: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	template, err := vfs.NewTemplate(vfs.Config{Mounts: []vfs.Mount{{Path: "/", FS: folder, Mode: vfs.ModeReadWrite}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ns := template.New(vfs.Options{})
+	t.Cleanup(func() {
+		ns.Close()
+		folder.Close()
+	})
 	return ns
 }
