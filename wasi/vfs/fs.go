@@ -1,6 +1,9 @@
 package vfs
 
-import "io"
+import (
+	"io"
+	"io/fs"
+)
 
 // Kind is the type of a file.
 type Kind uint8
@@ -101,8 +104,9 @@ type FS interface {
 	SetTimes(n Node, t Times) error
 	// Readlink returns the text of a link; ErrInvalid if it is none.
 	Readlink(n Node) (string, error)
-	// ReadDir lists a folder without "." and "..", in an order that is the same as long as nothing changes.
-	ReadDir(dir Node) ([]DirEntry, error)
+	// ReadDir appends the names in a folder to list, without "." and "..", in an order that is the same as
+	// long as nothing changes. ErrOverflow if there are more than MaxListing.
+	ReadDir(dir Node, list []DirEntry) ([]DirEntry, error)
 
 	// Open opens a regular file. Of the flags only OpenRead, OpenWrite and OpenTruncate are looked at.
 	Open(n Node, flags OpenFlags) (File, error)
@@ -139,4 +143,23 @@ type File interface {
 	// ErrStale if it is not there.
 	Dup(fs FS) (File, error)
 	Close() error
+}
+
+// kindOf returns the kind of a file by its mode.
+func kindOf(m fs.FileMode) Kind {
+	switch m.Type() {
+	case 0:
+		return KindRegular
+	case fs.ModeDir:
+		return KindDir
+	case fs.ModeSymlink:
+		return KindLink
+	case fs.ModeDevice | fs.ModeCharDevice:
+		return KindChar
+	case fs.ModeDevice:
+		return KindBlock
+	case fs.ModeSocket:
+		return KindSocket
+	}
+	return KindUnknown
 }

@@ -1,0 +1,90 @@
+package vfs
+
+import (
+	"io"
+	"time"
+)
+
+// FileFS is an [FS] that is one regular file, for mounting a file instead of a folder. It is read-only and may
+// be shared; the ReaderAt must then be safe for concurrent use.
+type FileFS struct {
+	readOnly
+	r    io.ReaderAt
+	stat Stat
+}
+
+// NewFileFS returns the FS for size bytes of r.
+func NewFileFS(r io.ReaderAt, size int64, modified time.Time) *FileFS {
+	t := modified.UnixNano()
+	return &FileFS{r: r, stat: Stat{Ino: 1, Nlink: 1, Size: size, Atime: t, Mtime: t, Ctime: t, Kind: KindRegular}}
+}
+
+// Root implements FS.
+func (f *FileFS) Root() (Node, Kind) { return Node{}, KindRegular }
+
+// Lookup implements FS.
+func (f *FileFS) Lookup(Node, string) (Node, Kind, error) { return Node{}, 0, ErrNotDir }
+
+// Stat implements FS.
+func (f *FileFS) Stat(Node) (Stat, error) { return f.stat, nil }
+
+// Readlink implements FS.
+func (f *FileFS) Readlink(Node) (string, error) { return "", ErrInvalid }
+
+// ReadDir implements FS.
+func (f *FileFS) ReadDir(Node, []DirEntry) ([]DirEntry, error) { return nil, ErrNotDir }
+
+// Open implements FS.
+func (f *FileFS) Open(_ Node, flags OpenFlags) (File, error) {
+	if flags&(OpenWrite|OpenTruncate) != 0 {
+		return nil, ErrReadOnly
+	}
+	return &section{fs: f, r: f.r, stat: f.stat}, nil
+}
+
+// section is an open file that is a part of a ReaderAt: reading it copies straight from there.
+type section struct {
+	readOnlyFile
+	fs   FS
+	r    io.ReaderAt
+	base int64
+	stat Stat
+}
+
+func (s *section) ReadAt(p []byte, off int64) (int, error) {
+	rest := s.stat.Size - off
+	if rest <= 0 {
+		return 0, io.EOF
+	}
+	short := int64(len(p)) > rest
+	if short {
+		p = p[:rest]
+	}
+	n, err := s.r.ReadAt(p, s.base+off)
+	switch {
+	case n < len(p):
+		return n, readError(err)
+	case short:
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+func (s *section) Stat() (Stat, error) { return s.stat, nil }
+
+func (s *section) Dup(fs FS) (File, error) {
+	if fs != s.fs {
+		return nil, ErrStale
+	}
+	return s, nil // it has no state
+}
+
+func (s *section) Close() error { return nil }
+
+// readError is what a failed or short read of an FS below means.
+func readError(err error) error {
+	if e, ok := err.(Error); ok {
+		return e
+	}
+	return ErrIO
+}

@@ -1,0 +1,781 @@
+package vfs
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"unicode/utf8"
+)
+
+// HostDir is a folder of the host as an [FS]. It may be mounted in several namespaces and used from many
+// goroutines at once.
+//
+// Every access goes through an os.Root of the folder that the name lies in, with a single name: no path ever
+// reaches the host, so neither "..", nor a link, nor a folder swapped for one in the middle of a call can lead
+// out. Links are reported as links; resolve.go follows them inside the namespace. Only regular files and
+// folders are opened: a FIFO, socket or device is refused by its type before it is opened, and again, should
+// it have taken a file's place in between, by the descriptor (which is opened without blocking).
+// Permissions are never changed. Names that are not UTF-8 cannot be named by a guest and are not listed.
+type HostDir struct {
+	write   bool
+	noatime bool // reading should not change access times
+	top     *hostNode
+	grow    *budget
+
+	mu     sync.Mutex
+	open   map[hostID]*hostNode // folders with an open os.Root
+	oldest *hostNode            // of those, in order of last use
+	newest *hostNode
+	devs   []uint64 // devices met, that of the folder first
+	closed bool
+}
+
+// HostDirOptions are the settings of a HostDir.
+type HostDirOptions struct {
+	// Write allows changes. Without it every change is refused here, whatever the mount says, and reading
+	// leaves access times alone where the host permits that.
+	Write bool
+	// GrowBytes bounds by how much all files together may grow through this HostDir: writing past the end,
+	// larger sizes and allocation count, shrinking a file and removing its last name give back what it
+	// had. Zero means no bound. It is checked before the write; other programs' changes are not seen.
+	GrowBytes int64
+}
+
+// maxHostFolders is the number of folders that a HostDir keeps open to find names faster.
+const maxHostFolders = 64
+
+// hostID names a file of the host for as long as it is open.
+type hostID struct{ dev, ino uint64 }
+
+// hostNode is a file of the host, known by the folder it was found in. For folders there is one hostNode
+// while its os.Root is open.
+type hostNode struct {
+	fs   *HostDir
+	id   hostID
+	kind Kind
+	stat Stat // of anything but a folder: as Lookup saw it
+
+	// Guarded by fs.mu.
+	parent     *hostNode // nil for the top
+	name       string
+	root       *os.Root // of a folder; nil when not open
+	users      int      // calls and handles that need root
+	prev, next *hostNode
+}
+
+// OpenHostDir opens a folder of the host. Links in path itself are followed.
+func OpenHostDir(path string, o HostDirOptions) (*HostDir, error) {
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, err
+	}
+	fi, err := root.Lstat(".")
+	if err != nil {
+		_ = root.Close()
+		return nil, err
+	}
+	h := &HostDir{write: o.Write, noatime: !o.Write && openNoAtime != 0, open: map[hostID]*hostNode{}}
+	if o.GrowBytes > 0 {
+		h.grow = &budget{left: o.GrowBytes}
+	}
+	st, id := hostStat(fi)
+	h.devs = []uint64{id.dev}
+	h.top = &hostNode{fs: h, id: id, kind: st.Kind, root: root, users: 1}
+	return h, nil
+}
+
+// Close closes all folders of the host that are still open. Files that handles have open stay.
+func (h *HostDir) Close() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return nil
+	}
+	h.closed = true
+	for n := h.oldest; n != nil; n = n.next {
+		_ = n.root.Close()
+	}
+	return h.top.root.Close()
+}
+
+// acquire opens the folder if need be and keeps it open until release.
+func (n *hostNode) acquire() (*os.Root, error) { return n.acquireAt(0) }
+
+func (n *hostNode) acquireAt(depth int) (*os.Root, error) {
+	if n.kind != KindDir {
+		return nil, ErrNotDir
+	}
+	h := n.fs
+	h.mu.Lock()
+	switch {
+	case h.closed:
+		h.mu.Unlock()
+		return nil, ErrStale
+	case n.root != nil:
+		n.users++
+		h.use(n)
+		h.mu.Unlock()
+		return n.root, nil
+	}
+	parent, name := n.parent, n.name
+	h.mu.Unlock()
+	if depth > maxStack { // folders were moved into each other behind our back
+		return nil, ErrNotExist
+	}
+	above, err := parent.acquireAt(depth + 1)
+	if err != nil {
+		return nil, err
+	}
+	defer parent.release()
+	root, err := above.OpenRoot(name)
+	if err != nil {
+		return nil, hostError(err)
+	}
+	fi, err := root.Lstat(".")
+	if err != nil {
+		_ = root.Close()
+		return nil, hostError(err)
+	}
+	if _, id := hostStat(fi); id != n.id { // something else has the name by now
+		_ = root.Close()
+		return nil, ErrNotExist
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if n.root != nil || h.closed {
+		_ = root.Close()
+		if h.closed {
+			return nil, ErrStale
+		}
+	} else {
+		n.root = root
+		h.open[n.id] = n
+	}
+	n.users++
+	h.use(n)
+	return n.root, nil
+}
+
+func (n *hostNode) release() {
+	n.fs.mu.Lock()
+	n.users--
+	n.fs.mu.Unlock()
+}
+
+// use makes n the newest of the open folders, and closes the oldest that no one needs if there are too many.
+// Preconditions: mu is held, n.root is open.
+func (h *HostDir) use(n *hostNode) {
+	if n == h.top || n == h.newest {
+		return
+	}
+	h.unlink(n)
+	if n.prev = h.newest; n.prev != nil {
+		n.prev.next = n
+	} else {
+		h.oldest = n
+	}
+	h.newest = n
+	for o := h.oldest; o != nil && len(h.open) > maxHostFolders; {
+		next := o.next
+		if o.users == 0 {
+			h.unlink(o)
+			_ = o.root.Close()
+			o.root = nil
+			if h.open[o.id] == o {
+				delete(h.open, o.id)
+			}
+		}
+		o = next
+	}
+}
+
+// unlink takes n out of the list of open folders, if it is there. Preconditions: mu is held.
+func (h *HostDir) unlink(n *hostNode) {
+	switch {
+	case n.prev != nil:
+		n.prev.next = n.next
+	case h.oldest == n:
+		h.oldest = n.next
+	default:
+		return // not in the list
+	}
+	if n.next != nil {
+		n.next.prev = n.prev
+	} else {
+		h.newest = n.prev
+	}
+	n.prev, n.next = nil, nil
+}
+
+func (h *HostDir) node(n Node) *hostNode { return n.Ref.(*hostNode) }
+
+// dev returns the index of a device.
+func (h *HostDir) dev(dev uint64) uint64 {
+	if dev == h.top.id.dev {
+		return 0
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i, d := range h.devs {
+		if d == dev {
+			return uint64(i)
+		}
+	}
+	h.devs = append(h.devs, dev)
+	return uint64(len(h.devs) - 1)
+}
+
+// statOf describes what an os.Root found.
+func (h *HostDir) statOf(fi fs.FileInfo) (Stat, hostID) {
+	st, id := hostStat(fi)
+	st.Dev = h.dev(id.dev)
+	return st, id
+}
+
+// legalName reports whether the host takes the name as a single one, and a guest can name it.
+func legalName(name string) bool {
+	return len(name) <= MaxName && utf8.ValidString(name) && filepath.IsLocal(name) && filepath.Base(name) == name
+}
+
+// Root implements FS.
+func (h *HostDir) Root() (Node, Kind) { return Node{Ref: h.top}, KindDir }
+
+// ReadOnly implements FS.
+func (h *HostDir) ReadOnly() bool { return !h.write }
+
+// Lookup implements FS.
+func (h *HostDir) Lookup(dir Node, name string) (Node, Kind, error) {
+	d := h.node(dir)
+	if !legalName(name) {
+		return Node{}, 0, ErrNotExist
+	}
+	root, err := d.acquire()
+	if err != nil {
+		return Node{}, 0, err
+	}
+	fi, err := root.Lstat(name)
+	d.release()
+	if err != nil {
+		return Node{}, 0, hostError(err)
+	}
+	st, id := h.statOf(fi)
+	n := &hostNode{fs: h, id: id, kind: st.Kind, stat: st, parent: d, name: name}
+	if st.Kind == KindDir {
+		h.mu.Lock()
+		if known := h.open[id]; known != nil {
+			known.parent, known.name = d, name
+			n = known
+		}
+		h.mu.Unlock()
+		if id == h.top.id { // a loop of bind mounts
+			return Node{}, 0, ErrLoop
+		}
+	}
+	return Node{Ref: n}, st.Kind, nil
+}
+
+// Stat implements FS.
+func (h *HostDir) Stat(n Node) (Stat, error) {
+	nd := h.node(n)
+	if nd.kind != KindDir {
+		return nd.stat, nil
+	}
+	root, err := nd.acquire()
+	if err != nil {
+		return Stat{}, err
+	}
+	defer nd.release()
+	fi, err := root.Lstat(".")
+	if err != nil {
+		return Stat{}, hostError(err)
+	}
+	st, _ := h.statOf(fi)
+	return st, nil
+}
+
+// in runs f on the folder that n lies in.
+func (h *HostDir) in(n *hostNode, f func(root *os.Root, name string) error) error {
+	h.mu.Lock()
+	parent, name := n.parent, n.name
+	h.mu.Unlock()
+	root, err := parent.acquire()
+	if err != nil {
+		return err
+	}
+	defer parent.release()
+	return hostError(f(root, name))
+}
+
+// SetTimes implements FS.
+func (h *HostDir) SetTimes(n Node, t Times) error {
+	if !h.write {
+		return ErrReadOnly
+	}
+	if !t.valid() {
+		return ErrInvalid
+	}
+	nd := h.node(n)
+	if nd.kind != KindDir {
+		return h.in(nd, func(root *os.Root, name string) error { return setTimesAt(root, name, t) })
+	}
+	root, err := nd.acquire()
+	if err != nil {
+		return err
+	}
+	defer nd.release()
+	return hostError(setTimesAt(root, ".", t))
+}
+
+// Readlink implements FS.
+func (h *HostDir) Readlink(n Node) (text string, err error) {
+	nd := h.node(n)
+	if nd.kind != KindLink {
+		return "", ErrInvalid
+	}
+	err = h.in(nd, func(root *os.Root, name string) error {
+		text, err = root.Readlink(name)
+		return err
+	})
+	return filepath.ToSlash(text), err
+}
+
+// ReadDir implements FS.
+func (h *HostDir) ReadDir(dir Node, list []DirEntry) ([]DirEntry, error) {
+	d := h.node(dir)
+	root, err := d.acquire()
+	if err != nil {
+		return nil, err
+	}
+	defer d.release()
+	f, err := h.openIn(root, ".", os.O_RDONLY, 0)
+	if err != nil {
+		return nil, hostError(err)
+	}
+	defer f.Close()
+	list, err = readHostDir(root, f, list)
+	return list, hostError(err)
+}
+
+// openIn opens a name without blocking and without a change of its access time, if the latter is allowed.
+func (h *HostDir) openIn(root *os.Root, name string, flag int, perm fs.FileMode) (*os.File, error) {
+	flag |= syscall.O_NONBLOCK
+	if h.noatime {
+		f, err := root.OpenFile(name, flag|openNoAtime, perm)
+		if !errors.Is(err, fs.ErrPermission) { // else it is not our file
+			return f, err
+		}
+	}
+	return root.OpenFile(name, flag, perm)
+}
+
+// Open implements FS.
+func (h *HostDir) Open(n Node, flags OpenFlags) (f File, err error) {
+	nd := h.node(n)
+	switch {
+	case nd.kind == KindDir:
+		return nil, ErrIsDir
+	case nd.kind != KindRegular:
+		return nil, ErrAccess
+	case !h.write && flags&(OpenWrite|OpenTruncate) != 0:
+		return nil, ErrReadOnly
+	}
+	err = h.in(nd, func(root *os.Root, name string) error {
+		f, err = h.openRegular(root, name, flags, 0)
+		return err
+	})
+	return f, err
+}
+
+// openRegular opens a name, makes sure that it is a regular file, and only then cuts it.
+func (h *HostDir) openRegular(root *os.Root, name string, flags OpenFlags, create int) (File, error) {
+	mode := os.O_RDONLY
+	if flags&(OpenWrite|OpenTruncate) != 0 {
+		if mode = os.O_WRONLY; flags&OpenRead != 0 {
+			mode = os.O_RDWR
+		}
+	}
+	file, err := h.openIn(root, name, mode|create, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	fi, err := file.Stat()
+	if err == nil && !fi.Mode().IsRegular() {
+		err = ErrAccess
+	}
+	f := &hostFile{&sharedFile{fs: h, f: file}}
+	f.users.Store(1)
+	if err == nil && flags&OpenTruncate != 0 && fi.Size() > 0 {
+		err = f.Truncate(0)
+	}
+	if err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// Create implements FS.
+func (h *HostDir) Create(dir Node, name string, flags OpenFlags) (f File, err error) {
+	err = h.change(dir, name, func(root *os.Root) error {
+		f, err = h.openRegular(root, name, flags|OpenWrite, os.O_CREATE|os.O_EXCL)
+		return err
+	})
+	return f, err
+}
+
+// change runs f on a folder that is to be changed.
+func (h *HostDir) change(dir Node, name string, f func(root *os.Root) error) error {
+	switch {
+	case !h.write:
+		return ErrReadOnly
+	case !legalName(name):
+		return ErrIllegalName
+	}
+	d := h.node(dir)
+	root, err := d.acquire()
+	if err != nil {
+		return err
+	}
+	defer d.release()
+	return hostError(f(root))
+}
+
+// Hold implements FS.
+func (h *HostDir) Hold(dir Node) error {
+	_, err := h.node(dir).acquire()
+	return err
+}
+
+// Release implements FS.
+func (h *HostDir) Release(dir Node) { h.node(dir).release() }
+
+// Mkdir implements FS.
+func (h *HostDir) Mkdir(dir Node, name string) error {
+	return h.change(dir, name, func(root *os.Root) error { return root.Mkdir(name, 0o755) })
+}
+
+// Symlink implements FS.
+func (h *HostDir) Symlink(dir Node, name, target string) error {
+	return h.change(dir, name, func(root *os.Root) error { return root.Symlink(target, name) })
+}
+
+// Link implements FS.
+func (h *HostDir) Link(n Node, dir Node, name string) error {
+	nd := h.node(n)
+	if nd.kind == KindDir {
+		return ErrPerm
+	}
+	return h.change(dir, name, func(root *os.Root) error {
+		return h.in(nd, func(oldRoot *os.Root, oldName string) error {
+			if oldRoot == root {
+				return root.Link(oldName, name)
+			}
+			return linkAcross(oldRoot, oldName, root, name)
+		})
+	})
+}
+
+// Rename implements FS.
+func (h *HostDir) Rename(dir Node, name string, newDir Node, newName string) error {
+	if !legalName(newName) {
+		return ErrIllegalName
+	}
+	to := h.node(newDir)
+	newRoot, err := to.acquire()
+	if err != nil {
+		return err
+	}
+	defer to.release()
+	return h.change(dir, name, func(root *os.Root) error {
+		moved, _ := root.Lstat(name)
+		lost := h.worth(newRoot, newName)
+		if err := renameAt(root, name, newRoot, newName); err != nil {
+			return err
+		}
+		if moved != nil && moved.IsDir() { // an open folder must be found again by its new name
+			_, id := hostStat(moved)
+			h.mu.Lock()
+			if n := h.open[id]; n != nil {
+				n.parent, n.name = to, newName
+			}
+			h.mu.Unlock()
+		}
+		h.grow.give(lost)
+		return nil
+	})
+}
+
+// worth is what the budget gets back when a name goes: the size of a file that has no other name.
+func (h *HostDir) worth(root *os.Root, name string) int64 {
+	if h.grow == nil {
+		return 0
+	}
+	fi, err := root.Lstat(name)
+	if err != nil || !fi.Mode().IsRegular() {
+		return 0
+	}
+	if st, _ := hostStat(fi); st.Nlink > 1 {
+		return 0
+	}
+	return fi.Size()
+}
+
+// Unlink implements FS.
+func (h *HostDir) Unlink(dir Node, name string) error { return h.remove(dir, name) }
+
+// Rmdir implements FS.
+func (h *HostDir) Rmdir(dir Node, name string) error { return h.remove(dir, name) }
+
+func (h *HostDir) remove(dir Node, name string) error {
+	return h.change(dir, name, func(root *os.Root) error {
+		lost := h.worth(root, name)
+		err := root.Remove(name)
+		if err == nil {
+			h.grow.give(lost)
+		}
+		return err
+	})
+}
+
+// budget is a number of bytes to be used up. A nil budget has no bound.
+type budget struct {
+	mu   sync.Mutex
+	left int64
+}
+
+// take uses up n bytes, or as many as there are, and returns how many.
+func (b *budget) take(n int64) int64 {
+	if b == nil || n <= 0 {
+		return n
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n = min(n, b.left)
+	b.left -= n
+	return n
+}
+
+func (b *budget) give(n int64) {
+	if b != nil && n > 0 {
+		b.mu.Lock()
+		b.left += n
+		b.mu.Unlock()
+	}
+}
+
+// sharedFile is an open file of the host; Dup shares it.
+type sharedFile struct {
+	fs    *HostDir
+	f     *os.File
+	users atomic.Int32
+}
+
+type hostFile struct{ *sharedFile }
+
+func (f *hostFile) ReadAt(p []byte, off int64) (int, error) {
+	n, err := f.f.ReadAt(p, off)
+	if err != nil && err != io.EOF {
+		err = hostError(err)
+	}
+	return n, err
+}
+
+func (f *hostFile) WriteAt(p []byte, off int64) (int, error) {
+	short := false
+	if f.fs.grow != nil {
+		size, err := f.size()
+		if err != nil {
+			return 0, err
+		}
+		if off > size && len(p) == 0 {
+			return 0, nil
+		}
+		if more := off + int64(len(p)) - size; more > 0 {
+			got := f.fs.grow.take(more)
+			defer func() { // what was not written after all comes back
+				if now, err := f.size(); err == nil {
+					f.fs.grow.give(got - max(0, now-size))
+				}
+			}()
+			if got < more {
+				short = true
+				if p = p[:max(0, size+got-off)]; len(p) == 0 {
+					return 0, ErrNoSpace
+				}
+			}
+		}
+	}
+	n, err := f.f.WriteAt(p, off)
+	if err == nil && short {
+		err = ErrNoSpace
+	}
+	return n, hostError(err)
+}
+
+func (f *hostFile) size() (int64, error) {
+	fi, err := f.f.Stat()
+	if err != nil {
+		return 0, hostError(err)
+	}
+	return fi.Size(), nil
+}
+
+// Append is not atomic against other programs that write to the file.
+func (f *hostFile) Append(p []byte) (int, int64, error) {
+	size, err := f.size()
+	if err != nil {
+		return 0, 0, err
+	}
+	n, err := f.WriteAt(p, size)
+	return n, size + int64(n), err
+}
+
+func (f *hostFile) Stat() (Stat, error) {
+	fi, err := f.f.Stat()
+	if err != nil {
+		return Stat{}, hostError(err)
+	}
+	st, _ := f.fs.statOf(fi)
+	return st, nil
+}
+
+func (f *hostFile) SetTimes(t Times) error {
+	if !f.fs.write {
+		return ErrReadOnly
+	}
+	return hostError(setFileTimes(f.f, t))
+}
+
+// resize changes the size within the budget.
+func (f *hostFile) resize(size int64, change func() error) error {
+	if f.fs.grow == nil {
+		return hostError(change())
+	}
+	old, err := f.size()
+	if err != nil {
+		return err
+	}
+	more := max(0, size-old)
+	if got := f.fs.grow.take(more); got < more {
+		f.fs.grow.give(got)
+		return ErrNoSpace
+	}
+	if err := change(); err != nil {
+		f.fs.grow.give(more)
+		return hostError(err)
+	}
+	f.fs.grow.give(old - size)
+	return nil
+}
+
+func (f *hostFile) Truncate(size int64) error {
+	return f.resize(size, func() error { return f.f.Truncate(size) })
+}
+
+func (f *hostFile) Allocate(off, n int64) error {
+	size, err := f.size()
+	if err != nil {
+		return err
+	}
+	if off > 1<<62-n {
+		return ErrFileTooBig
+	}
+	return f.resize(max(size, off+n), func() error { return allocate(f.f, size, off, n) })
+}
+
+func (f *hostFile) Sync(bool) error { return hostError(f.f.Sync()) }
+
+func (f *hostFile) Dup(fs FS) (File, error) {
+	if fs != FS(f.fs) {
+		return nil, ErrStale
+	}
+	f.users.Add(1)
+	return &hostFile{f.sharedFile}, nil
+}
+
+func (f *hostFile) Close() error {
+	if f.users.Add(-1) > 0 {
+		return nil
+	}
+	return hostError(f.f.Close())
+}
+
+// hostError turns an error of the host into one of ours.
+func hostError(err error) error {
+	if err == nil {
+		return nil
+	}
+	if e, ok := err.(Error); ok {
+		return e
+	}
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		if e := errnoError(errno); e != 0 {
+			return e
+		}
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return ErrNotExist
+	case errors.Is(err, fs.ErrExist):
+		return ErrExist
+	case errors.Is(err, fs.ErrPermission):
+		return ErrAccess
+	case errors.Is(err, os.ErrClosed):
+		return ErrStale
+	}
+	return ErrIO
+}
+
+func errnoError(e syscall.Errno) Error {
+	switch e {
+	case syscall.ENOENT:
+		return ErrNotExist
+	case syscall.EEXIST:
+		return ErrExist
+	case syscall.ENOTDIR:
+		return ErrNotDir
+	case syscall.EISDIR:
+		return ErrIsDir
+	case syscall.ELOOP:
+		return ErrLoop
+	case syscall.ENOTEMPTY:
+		return ErrNotEmpty
+	case syscall.EXDEV:
+		return ErrCrossDevice
+	case syscall.EROFS:
+		return ErrReadOnly
+	case syscall.ENOSPC, syscall.EDQUOT:
+		return ErrNoSpace
+	case syscall.ENAMETOOLONG:
+		return ErrNameTooLong
+	case syscall.EILSEQ:
+		return ErrIllegalName
+	case syscall.EPERM:
+		return ErrPerm
+	case syscall.EACCES, syscall.ENXIO, syscall.ENODEV:
+		return ErrAccess
+	case syscall.EINVAL:
+		return ErrInvalid
+	case syscall.EFBIG:
+		return ErrFileTooBig
+	case syscall.EBUSY, syscall.ETXTBSY, syscall.EAGAIN:
+		return ErrBusy
+	case syscall.ENOTSUP, syscall.ENOSYS:
+		return ErrNotSupported
+	case syscall.ESTALE:
+		return ErrStale
+	case syscall.EMLINK:
+		return ErrTooManyLinks
+	case syscall.EMFILE, syscall.ENFILE:
+		return ErrHostFiles
+	case syscall.EOVERFLOW:
+		return ErrOverflow
+	}
+	return 0
+}

@@ -1,0 +1,76 @@
+package vfs
+
+import "errors"
+
+// Snapshot is a frozen state of the memory parts of a namespace. It is immutable and may be used from any
+// goroutine. Making one costs the same whatever the files hold; it shares with the namespace all that is not
+// changed afterwards, and keeps alive what it shares with no one until it is dropped.
+type Snapshot struct {
+	template *Template
+	state    memState
+	next     uint64
+}
+
+// errOtherTemplate is a fault of the embedding program.
+var errOtherTemplate = errors.New("vfs: the snapshot was taken of a namespace of another template")
+
+// Snapshot freezes the memory parts.
+func (ns *Namespace) Snapshot() *Snapshot {
+	return &Snapshot{ns.template, ns.mem.freeze(), ns.mem.next}
+}
+
+// Usage is what the files of the snapshot hold.
+func (s *Snapshot) Usage() Usage { return s.state.used }
+
+// Restore brings the memory parts back to a snapshot that was taken of any namespace of the same template.
+// The cost does not depend on what the files hold. Other mounts stay as they are. For handles see [Handle].
+//
+// A file that had lost its name when the snapshot was taken, and was open, is there again if some handle of
+// ns refers to it now, and is freed if none does.
+func (ns *Namespace) Restore(s *Snapshot) error {
+	if s.template != ns.template {
+		return errOtherTemplate
+	}
+	for h := ns.handles; h != nil; h = h.next {
+		h.drop()
+	}
+	ns.mem.restore(&s.state)
+	ns.mem.next = max(ns.mem.next, s.next)
+	return nil
+}
+
+// FromSnapshot makes an independent namespace with the files of a snapshot, which was taken of a namespace of
+// this template or imported by it. Both share what neither changes. Mounted host folders are the same folders.
+// It may be called from several goroutines at once.
+func (t *Template) FromSnapshot(s *Snapshot, o Options) (*Namespace, error) {
+	if s.template != t {
+		return nil, errOtherTemplate
+	}
+	return t.instance(s.state.clone(s.next, o), o), nil
+}
+
+// Clone is FromSnapshot of the state as it is. Handles are not copied: see Rebind; files without a name that
+// are not rebound stay until Sweep.
+func (ns *Namespace) Clone(o Options) (*Namespace, error) {
+	return ns.template.FromSnapshot(ns.Snapshot(), o)
+}
+
+// Sweep frees the files in memory that have neither a name nor a handle, as a clone or an import may have.
+func (ns *Namespace) Sweep() { ns.mem.sweep() }
+
+// OpenInode opens a regular file in memory by its number, with a name or without: a descriptor of a session
+// that was exported and imported may refer to a file that was unlinked. path is what Path will return.
+// Errors: ErrStale (no such file).
+func (ns *Namespace) OpenInode(ino uint64, path string, flags OpenFlags) (*Handle, error) {
+	nd := ns.mem.table.get(ino)
+	if nd == nil || nd.kind != KindRegular || !ns.template.memory {
+		return nil, ErrStale
+	}
+	f, err := ns.mem.Open(Node{ID: ino}, flags&(OpenRead|OpenWrite))
+	if err != nil {
+		return nil, err
+	}
+	h := &Handle{ns: ns, kind: KindRegular, flags: flags, file: f, mount: mountRoot, path: path}
+	ns.adopt(h)
+	return h, nil
+}

@@ -1,0 +1,90 @@
+package vfs
+
+import "io"
+
+// streamStep is the most that one step of a stream reads: a few milliseconds of decompression.
+const streamStep = 4 << 20
+
+// stream is an open file whose bytes come one after the other. Reading forward goes on where it was; for an
+// earlier offset it is opened again.
+type stream struct {
+	readOnlyFile
+	fs   FS
+	open func() (io.ReadCloser, error)
+	stat Stat
+	r    io.ReadCloser // nil before the first read
+	pos  int64
+}
+
+// step implements stepper.
+func (s *stream) step(off int64) (bool, error) {
+	if off >= s.stat.Size {
+		return true, nil
+	}
+	if s.r == nil || off < s.pos {
+		if s.r != nil {
+			_ = s.r.Close()
+		}
+		r, err := s.open()
+		if err != nil {
+			s.r = nil
+			return false, readError(err)
+		}
+		s.r, s.pos = r, 0
+	}
+	n, err := io.CopyN(io.Discard, s.r, min(off-s.pos, streamStep))
+	s.pos += n
+	if err != nil {
+		return false, readError(err)
+	}
+	return s.pos == off, nil
+}
+
+// ReadAt implements File.
+func (s *stream) ReadAt(p []byte, off int64) (int, error) {
+	rest := s.stat.Size - off
+	if rest <= 0 {
+		return 0, io.EOF
+	}
+	for {
+		near, err := s.step(off)
+		if err != nil {
+			return 0, err
+		}
+		if near {
+			break
+		}
+	}
+	short := int64(len(p)) > rest
+	if short {
+		p = p[:rest]
+	}
+	n, err := io.ReadFull(s.r, p)
+	s.pos += int64(n)
+	switch {
+	case n < len(p):
+		return n, readError(err)
+	case short:
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// Stat implements File.
+func (s *stream) Stat() (Stat, error) { return s.stat, nil }
+
+// Dup implements File.
+func (s *stream) Dup(fs FS) (File, error) {
+	if fs != s.fs {
+		return nil, ErrStale
+	}
+	return &stream{fs: s.fs, open: s.open, stat: s.stat}, nil
+}
+
+// Close implements File.
+func (s *stream) Close() error {
+	if s.r == nil {
+		return nil
+	}
+	return s.r.Close()
+}
