@@ -17,21 +17,36 @@ import (
 	"github.com/cloche-dev/cloche/wasi/vfs"
 )
 
-// Files of a baked interpreter in the cache.
+// A baked interpreter is two entries of the cache, so that a change of the guest code does not compile the
+// interpreter again: its machine code, and the image of it started.
 const (
-	moduleFile = "module.wasm" // the rewritten module without names, data and function bodies
-	namesFile  = "names"       // its function names, for traps
-	imageFile  = "image"       // linear memory after Driver.Boot
-	stateFile  = "state.json"  // see bakedState
-	codeDir    = "code"        // machine code
+	shellFile   = "module.wasm" // the rewritten module without names, data and function bodies
+	codeDir     = "code"        // its machine code
+	namesFile   = "names"       // its function names, for traps
+	dataFile    = "data"        // its data segments, one after the other
+	programFile = "program.json"
+
+	imageFile = "image" // linear memory after Driver.Boot
+	stateFile = "state.json"
 )
 
-// bakedState is what belongs to an image besides memory.
-type bakedState struct {
+// program is what is known of a compiled module.
+type program struct {
+	Globals []string  `json:"globals"` // exports of mutable globals
+	Data    []segment `json:"data"`
+}
+
+// segment is a stretch of dataFile that belongs at Offset of linear memory.
+type segment struct {
+	Offset uint32 `json:"offset"`
+	Bytes  int    `json:"bytes"`
+}
+
+// started is what belongs to an image besides memory.
+type started struct {
 	Globals     map[string]uint64 `json:"globals"`
 	Descriptors []wasi.Descriptor `json:"descriptors"`
 	Info        BootInfo          `json:"info"`
-	Exports     []string          `json:"exports"` // of mutable globals
 }
 
 // Baked is an interpreter that is ready to make instances.
@@ -81,31 +96,63 @@ func Load(ctx context.Context, s Spec, o Options) (_ *Baked, err error) {
 	if b.Template, err = template(s, dirs); err != nil {
 		return nil, err
 	}
-	dir, err := cache.Ensure(ctx, Entry{
-		Name: s.Driver.Language(),
-		Key:  s.key(),
-		Hot:  []string{imageFile, moduleFile, stateFile},
-		Build: func(ctx context.Context, dir string, p Progress) error {
-			return bake(ctx, s, filepath.Join(dirs[s.Artifacts[0]], s.Module), b.Template, dir, p)
-		},
-	}, o.Progress)
+	entry := s.codeEntry()
+	entry.Build = func(ctx context.Context, dir string, p Progress) error {
+		return build(ctx, s, filepath.Join(dirs[s.Artifacts[0]], s.Module), dir, p)
+	}
+	code, err := cache.Ensure(ctx, entry, o.Progress)
 	if err != nil {
 		return nil, err
 	}
-	return b, b.open(ctx, s, dir)
+	prog, err := b.openCode(ctx, s, code)
+	if err != nil {
+		return nil, err
+	}
+	entry = s.imageEntry()
+	entry.Build = func(ctx context.Context, dir string, p Progress) error {
+		p.Stage("start "+s.Driver.Language(), s.BootTime)
+		return b.boot(ctx, s, prog, filepath.Join(code, dataFile), dir)
+	}
+	image, err := cache.Ensure(ctx, entry, o.Progress)
+	if err != nil {
+		return nil, err
+	}
+	return b, b.openImage(image)
 }
 
-// key covers everything that the baked files depend on.
-func (s Spec) key() string {
-	parts := []string{MachineKey(), fmt.Sprint("rewriter ", rewrite.Version), fmt.Sprintf("%+v", s.rewriteOptions()), s.Revision, s.Module}
+// codeEntry and imageEntry are the two entries, without their Build.
+func (s Spec) codeEntry() Entry {
+	return Entry{Name: s.Driver.Language() + "-code", Key: s.codeKey(), Hot: []string{shellFile, programFile}}
+}
+
+func (s Spec) imageEntry() Entry {
+	return Entry{Name: s.Driver.Language() + "-image", Key: s.imageKey(), Hot: []string{imageFile, stateFile}}
+}
+
+// codeKey covers everything that the machine code depends on.
+func (s Spec) codeKey() string {
+	return Key(MachineKey(), fmt.Sprint("rewriter ", rewrite.Version), fmt.Sprintf("%+v", s.rewriteOptions()),
+		s.Module, artifactKey(s.Artifacts[0]))
+}
+
+// imageKey covers everything that the image depends on.
+func (s Spec) imageKey() string {
+	parts := []string{s.codeKey(), s.Revision}
 	for _, name := range s.Artifacts {
-		a, err := LookupArtifact(name)
-		if err != nil {
-			panic(err) // specs and lock file are both part of the program
-		}
-		parts = append(parts, a.Key())
+		parts = append(parts, artifactKey(name))
 	}
-	return Key(append(append(parts, s.Start...), append(s.Args, s.Env...)...)...)
+	for _, list := range [][]string{s.Start, s.Args, s.Env} {
+		parts = append(parts, Key(list...))
+	}
+	return Key(parts...)
+}
+
+func artifactKey(name string) string {
+	a, err := LookupArtifact(name)
+	if err != nil {
+		panic(err) // specs and lock file are both part of the program
+	}
+	return a.Key()
 }
 
 func (s Spec) rewriteOptions() rewrite.Options {
@@ -125,8 +172,8 @@ func template(s Spec, dirs map[string]string) (*vfs.Template, error) {
 	return vfs.NewTemplate(vfs.Config{Layout: true, Mounts: mounts})
 }
 
-// bake rewrites, compiles and starts the interpreter, and leaves in dir what instances need.
-func bake(ctx context.Context, s Spec, wasm string, files *vfs.Template, dir string, p Progress) error {
+// build rewrites and compiles the interpreter into dir.
+func build(ctx context.Context, s Spec, wasm string, dir string, p Progress) error {
 	binary, err := os.ReadFile(wasm)
 	if err != nil {
 		return err
@@ -143,19 +190,23 @@ func bake(ctx context.Context, s Spec, wasm string, files *vfs.Template, dir str
 	if err != nil {
 		return err
 	}
-	for name, data := range map[string][]byte{moduleFile: shell, namesFile: out.Names} {
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+	prog := program{Globals: out.Globals}
+	var data []byte
+	for _, d := range out.Data {
+		prog.Data = append(prog.Data, segment{d.Offset, len(d.Bytes)})
+		data = append(data, d.Bytes...)
+	}
+	text, err := json.Marshal(prog)
+	if err != nil {
+		return err
+	}
+	for name, b := range map[string][]byte{shellFile: shell, namesFile: out.Names, dataFile: data, programFile: text} {
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
 			return err
 		}
 	}
 	p.Stage("compile "+s.Module, s.CompileTime)
-	m, err := vm.Precompile(ctx, s.config(out.Module, out.Globals, dir), shell)
-	if err != nil {
-		return err
-	}
-	p.Stage("start "+s.Driver.Language(), s.BootTime)
-	err = boot(ctx, s, m, out, files, dir)
-	return errors.Join(err, m.Close(context.WithoutCancel(ctx)))
+	return vm.Precompile(ctx, s.config(out.Module, out.Globals, dir), shell)
 }
 
 // config is how the interpreter is compiled, with its machine code in dir.
@@ -166,26 +217,40 @@ func (s Spec) config(binary []byte, globals []string, dir string) vm.Config {
 	}
 }
 
-// boot starts the interpreter in a cold instance and writes its image.
-func boot(ctx context.Context, s Spec, m *vm.Module, out rewrite.Output, files *vfs.Template, dir string) (err error) {
-	inst, err := m.New(ctx, vm.State{}, memimage.MaxBytes)
+// openCode loads what build has left in dir.
+func (b *Baked) openCode(ctx context.Context, s Spec, dir string) (program, error) {
+	var prog program
+	if err := readJSON(filepath.Join(dir, programFile), &prog); err != nil {
+		return prog, err
+	}
+	shell, err := os.ReadFile(filepath.Join(dir, shellFile))
+	if err != nil {
+		return prog, err
+	}
+	cfg := s.config(shell, prog.Globals, dir)
+	cfg.Cached = true
+	if b.Module, err = vm.Compile(ctx, cfg); err != nil {
+		return prog, err
+	}
+	b.closers = append(b.closers, func() error { return b.Module.Close(context.Background()) })
+	return prog, nil
+}
+
+// boot starts the interpreter in a cold instance and writes its image into dir.
+func (b *Baked) boot(ctx context.Context, s Spec, prog program, data, dir string) (err error) {
+	inst, err := b.Module.New(ctx, vm.State{}, memimage.MaxBytes)
 	if err != nil {
 		return err
 	}
-	ns, err := files.New(vfs.Options{})
-	if err != nil {
-		return errors.Join(err, inst.Close(ctx))
-	}
+	ns := b.Template.New(vfs.Options{})
 	var printed bytes.Buffer
-	state, err := wasi.New(wasi.Config{FS: ns, Args: s.Args, Env: s.Env, Stdout: &printed, Stderr: &printed})
+	state, err := wasi.New(wasi.Config{FS: ns, Args: s.Args, Env: s.Env, Stdout: &printed, Stderr: &printed, AbsoluteLinks: true})
 	if err != nil {
 		return errors.Join(err, inst.Close(ctx))
 	}
 	defer func() { err = errors.Join(err, state.Close(), inst.Close(context.WithoutCancel(ctx))) }()
-	for _, d := range out.Data {
-		if !inst.Memory().Write(d.Offset, d.Bytes) {
-			return fmt.Errorf("%s: a data segment at %d does not fit its memory", s.Module, d.Offset)
-		}
+	if err := loadData(inst, prog, data); err != nil {
+		return err
 	}
 	var info BootInfo
 	meter := vm.Meter{Budget: math.MaxInt64, Check: func(ctx context.Context, _ vm.Guest) error { return ctx.Err() }}
@@ -206,15 +271,30 @@ func boot(ctx context.Context, s Spec, m *vm.Module, out rewrite.Output, files *
 	if err != nil {
 		return fmt.Errorf("start %s: %w", s.Driver.Language(), err)
 	}
-	st, err := json.Marshal(bakedState{Globals: inst.Globals(), Descriptors: descriptors, Info: info, Exports: out.Globals})
+	text, err := json.Marshal(started{Globals: inst.Globals(), Descriptors: descriptors, Info: info})
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, stateFile), st, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, stateFile), text, 0o600); err != nil {
 		return err
 	}
 	memory, _ := inst.Memory().Read(0, inst.Memory().Size())
 	return os.WriteFile(filepath.Join(dir, imageFile), memory, 0o600)
+}
+
+// loadData does what instantiation would have done with the data segments.
+func loadData(inst *vm.Instance, prog program, file string) error {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	for _, d := range prog.Data {
+		if d.Bytes > len(data) || !inst.Memory().Write(d.Offset, data[:d.Bytes]) {
+			return fmt.Errorf("a data segment of %d bytes at %d does not fit the memory", d.Bytes, d.Offset)
+		}
+		data = data[d.Bytes:]
+	}
+	return nil
 }
 
 // said is what an interpreter that did not start has printed, for the error.
@@ -226,31 +306,29 @@ func said(printed []byte) string {
 	return "; it printed:\n" + string(printed[max(0, len(printed)-most):])
 }
 
-// open loads what bake has left in dir.
-func (b *Baked) open(ctx context.Context, s Spec, dir string) error {
-	text, err := os.ReadFile(filepath.Join(dir, stateFile))
-	if err != nil {
+// openImage maps what boot has left in dir.
+func (b *Baked) openImage(dir string) error {
+	var st started
+	if err := readJSON(filepath.Join(dir, stateFile), &st); err != nil {
 		return err
-	}
-	var st bakedState
-	if err := json.Unmarshal(text, &st); err != nil {
-		return fmt.Errorf("%s: %w", stateFile, err)
 	}
 	b.Info, b.Descriptors, b.State.Globals = st.Info, st.Descriptors, st.Globals
-	shell, err := os.ReadFile(filepath.Join(dir, moduleFile))
-	if err != nil {
-		return err
-	}
-	cfg := s.config(shell, st.Exports, dir)
-	cfg.Cached = true
-	if b.Module, err = vm.Compile(ctx, cfg); err != nil {
-		return err
-	}
-	b.closers = append(b.closers, func() error { return b.Module.Close(context.Background()) })
+	var err error
 	if b.State.Image, err = memimage.Open(filepath.Join(dir, imageFile)); err != nil {
 		return err
 	}
 	b.closers = append(b.closers, b.State.Image.Close)
+	return nil
+}
+
+func readJSON(name string, v any) error {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, v); err != nil {
+		return fmt.Errorf("%s: %w", filepath.Base(name), err)
+	}
 	return nil
 }
 

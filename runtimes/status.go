@@ -1,6 +1,7 @@
 package runtimes
 
 import (
+	"cmp"
 	"context"
 	"time"
 )
@@ -42,9 +43,13 @@ func (s Spec) Status(c *Cache, deep bool) Status {
 		}
 		st.Artifacts = append(st.Artifacts, ArtifactStatus{a, err})
 	}
-	st.Baked = c.Has(Entry{Name: s.Driver.Language(), Key: s.key(), Hot: []string{imageFile, moduleFile, stateFile}}, deep)
+	code, image := c.Has(s.codeEntry(), deep), c.Has(s.imageEntry(), deep)
+	st.Baked = cmp.Or(code, image)
+	if code != nil {
+		st.Work = s.CompileTime/15 + s.CompileTime
+	}
 	if st.Baked != nil {
-		st.Work = s.CompileTime/15 + s.CompileTime + s.BootTime
+		st.Work += s.BootTime
 	}
 	return st
 }

@@ -16,45 +16,44 @@ import (
 //
 // wazero finds machine code by a hash of the module's bytes and asks nothing else of the bodies of functions that
 // it need not compile. So the code of the one is put where it looks for the code of the other.
-func Precompile(ctx context.Context, c Config, shell []byte) (_ *Module, err error) {
-	full := c
+func Precompile(ctx context.Context, c Config, shell []byte) (err error) {
+	full, empty := c, c
+	empty.Binary = shell
 	if full.CacheDir, err = os.MkdirTemp(filepath.Dir(c.CacheDir), "full-*"); err != nil {
-		return nil, fmt.Errorf("precompile: %w", err)
+		return fmt.Errorf("precompile: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(full.CacheDir)) }()
-	m, err := Compile(ctx, full)
+	from, err := compileAlone(ctx, full)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, m.Close(ctx))
-		}
-	}()
-	empty := c
-	empty.Binary = shell
-	s, err := Compile(ctx, empty)
+	to, err := compileAlone(ctx, empty)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := s.Close(ctx); err != nil {
-		return nil, err
+	if err := os.Rename(from, to); err != nil {
+		return fmt.Errorf("precompile: %w", err)
 	}
-	from, err := codeFiles(full.CacheDir)
+	return nil
+}
+
+// compileAlone compiles a module into a folder without code and returns the file that wazero made there.
+func compileAlone(ctx context.Context, c Config) (string, error) {
+	m, err := Compile(ctx, c)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	to, err := codeFiles(c.CacheDir)
+	if err := m.Close(ctx); err != nil {
+		return "", err
+	}
+	files, err := codeFiles(c.CacheDir)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	if len(from) != 1 || len(to) != 1 {
-		return nil, fmt.Errorf("precompile: wazero keeps %d and %d files of code for one module, expected 1", len(from), len(to))
+	if len(files) != 1 {
+		return "", fmt.Errorf("precompile: wazero keeps %d files of code for one module, expected 1", len(files))
 	}
-	if err := os.Rename(from[0].path, to[0].path); err != nil {
-		return nil, fmt.Errorf("precompile: %w", err)
-	}
-	return m, nil
+	return files[0].path, nil
 }
 
 // codeFile is a file of machine code, with what would change if it were written again.
