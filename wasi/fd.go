@@ -224,11 +224,17 @@ func fdFilestatGet(_ context.Context, s *State, m guestMemory, p []uint64) Errno
 }
 
 // fdFilestatSetSize implements fd_filestat_set_size: fd, size.
-//   - EBADF, EISDIR: not open, a directory
-//   - EINVAL: a standard stream, or a size beyond 2^63-1
-//   - ENOTCAPABLE: without the right FD_FILESTAT_SET_SIZE
+//   - EINVAL: a directory, a standard stream, a size beyond 2^63-1, or without the right FD_FILESTAT_SET_SIZE (as
+//     POSIX answers for a file that is not open for writing)
 func fdFilestatSetSize(_ context.Context, s *State, _ guestMemory, p []uint64) Errno {
-	_, h, errno := s.file(uint32(p[0]), rightFdFilestatSetSize, ErrnoInval)
+	d, errno := s.fd(uint32(p[0]))
+	if errno != ErrnoSuccess {
+		return errno
+	}
+	if d.kind != kindFile || d.rights&rightFdFilestatSetSize == 0 {
+		return ErrnoInval
+	}
+	h, errno := s.handle(d)
 	if errno != ErrnoSuccess {
 		return errno
 	}
@@ -415,8 +421,7 @@ func fdPread(ctx context.Context, s *State, m guestMemory, p []uint64) Errno {
 
 // fdWrite implements fd_write: fd, iovs, iovs_len, result offset of the number of bytes. Fewer bytes than given
 // mean that an error cut the write; the next call meets it.
-//   - EBADF: not open for writing
-//   - EISDIR: a directory
+//   - EBADF: not open for writing, as a directory never is
 //   - EFAULT, EINVAL: an iovec leaves memory; more than 1,024 of them or 2^31-1 bytes
 //   - ENOSPC, EFBIG: over the quota, or beyond the largest file
 //   - EIO: a standard stream's writer failed
@@ -424,9 +429,6 @@ func fdWrite(ctx context.Context, s *State, m guestMemory, p []uint64) Errno {
 	d, errno := s.fd(uint32(p[0]))
 	if errno != ErrnoSuccess {
 		return errno
-	}
-	if d.kind == kindDir {
-		return ErrnoIsdir
 	}
 	if d.rights&rightFdWrite == 0 {
 		return ErrnoBadf
@@ -513,6 +515,9 @@ func write(w io.Writer, p []byte) (int, Errno) {
 // set, as POSIX says; the descriptor's own offset stays. Errors as of fd_write, and those of fd_pread.
 func fdPwrite(ctx context.Context, s *State, m guestMemory, p []uint64) Errno {
 	d, h, errno := s.file(uint32(p[0]), rightFdWrite|rightFdSeek, ErrnoSpipe)
+	if errno == ErrnoIsdir {
+		return ErrnoBadf
+	}
 	if errno != ErrnoSuccess {
 		return errno
 	}

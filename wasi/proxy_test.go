@@ -156,8 +156,9 @@ func newGuest(t testing.TB, cfg Config) *guest {
 // fill puts '?' everywhere, so that a stray write shows.
 func (g *guest) fill() {
 	mem := g.all()
-	for i := range mem {
-		mem[i] = '?'
+	mem[0] = '?'
+	for n := 1; n < len(mem); n *= 2 {
+		copy(mem[n:], mem[:n])
 	}
 	g.top = 4096
 }
