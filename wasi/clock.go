@@ -34,6 +34,13 @@ type Waiter interface {
 	Wait(ctx context.Context, ready <-chan struct{}) error
 }
 
+// Checker is implemented by a Clock that can end a run otherwise than through the context: by a deadline of its
+// own. Check is called between the pieces of long copies, with errors as of Sleep; [ErrInterrupted] is for the next
+// wait to notice and changes nothing here.
+type Checker interface {
+	Check(ctx context.Context) error
+}
+
 // Resolver is implemented by a Clock that is coarser than a nanosecond; clock_res_get reports its Resolution.
 type Resolver interface {
 	Resolution() time.Duration
@@ -148,9 +155,10 @@ func Coarse(c Clock, step time.Duration) Clock {
 	return coarseClock{c, step}
 }
 
-func (c coarseClock) Now() time.Time            { return c.Clock.Now().Truncate(c.step) }
-func (c coarseClock) Monotonic() time.Duration  { return c.Clock.Monotonic().Truncate(c.step) }
-func (c coarseClock) Resolution() time.Duration { return max(c.step, resolution(c.Clock)) }
+func (c coarseClock) Now() time.Time                  { return c.Clock.Now().Truncate(c.step) }
+func (c coarseClock) Monotonic() time.Duration        { return c.Clock.Monotonic().Truncate(c.step) }
+func (c coarseClock) Resolution() time.Duration       { return max(c.step, resolution(c.Clock)) }
+func (c coarseClock) Check(ctx context.Context) error { return check(ctx, c.Clock) }
 func (c coarseClock) Wait(ctx context.Context, ready <-chan struct{}) error {
 	return waitForInput(ctx, c.Clock, ready)
 }
@@ -160,6 +168,24 @@ func resolution(c Clock) time.Duration {
 		return max(1, r.Resolution())
 	}
 	return 1
+}
+
+// check says whether a run may go on.
+func check(ctx context.Context, c Clock) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if checker, ok := c.(Checker); ok {
+		return checker.Check(ctx)
+	}
+	return nil
+}
+
+// stopIfOver ends the run when it may not go on.
+func (s *State) stopIfOver(ctx context.Context) {
+	if err := check(ctx, s.clock); err != nil && !errors.Is(err, ErrInterrupted) {
+		panic(err)
+	}
 }
 
 // errInput is the cause by which a Sleep is cut short when input has come.

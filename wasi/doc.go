@@ -30,5 +30,5 @@
 // # Waiting
 //
 // Everything that waits (poll_oneoff, a read of standard input) waits through the run's [Clock], which ends it at
-// the deadline, at cancellation or at an interrupt. Long copies look at the context between pieces.
+// the deadline, at cancellation or at an interrupt. Long copies ask between pieces whether the run may go on.
 package wasi

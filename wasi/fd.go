@@ -299,24 +299,28 @@ func finish(result []byte, n int, errno Errno) Errno {
 	return ErrnoSuccess
 }
 
-// eachPiece calls move for the bytes of the iovecs in pieces of at most pieceBytes, until one moves fewer bytes than it
-// was given or fails, and looks at the context between them.
-func eachPiece(ctx context.Context, m guestMemory, iovs []iovec, move func(p []byte) (int, Errno)) (total int, errno Errno) {
-	for _, v := range iovs {
+// eachPiece calls move for the bytes of s.iovs in pieces of at most pieceBytes, until one moves fewer bytes than it was
+// given or fails, and looks between them whether the run may go on.
+func (s *State) eachPiece(ctx context.Context, m guestMemory, move func(p []byte) (int, Errno)) (total int, errno Errno) {
+	unchecked := 0
+	for _, v := range s.iovs {
 		buf, errno := m.bytes(v.off, v.n)
 		if errno != ErrnoSuccess {
 			return total, errno
 		}
 		for len(buf) > 0 {
+			if unchecked >= pieceBytes {
+				s.stopIfOver(ctx)
+				unchecked = 0
+			}
 			piece := buf[:min(len(buf), pieceBytes)]
 			n, errno := move(piece)
 			total += n
 			if errno != ErrnoSuccess || n < len(piece) {
 				return total, errno
 			}
-			if buf = buf[n:]; len(buf) > 0 {
-				stopIfDone(ctx)
-			}
+			unchecked += n
+			buf = buf[n:]
 		}
 	}
 	return total, ErrnoSuccess
@@ -362,7 +366,7 @@ func fdRead(ctx context.Context, s *State, m guestMemory, p []uint64) Errno {
 	if errno != ErrnoSuccess {
 		return errno
 	}
-	n, errno := eachPiece(ctx, m, s.iovs, func(p []byte) (int, Errno) {
+	n, errno := s.eachPiece(ctx, m, func(p []byte) (int, Errno) {
 		n, errno := readAt(h, p, d.offset)
 		d.offset += int64(n)
 		return n, errno
@@ -411,7 +415,7 @@ func fdPread(ctx context.Context, s *State, m guestMemory, p []uint64) Errno {
 	if errno != ErrnoSuccess {
 		return errno
 	}
-	n, errno := eachPiece(ctx, m, s.iovs, func(p []byte) (int, Errno) {
+	n, errno := s.eachPiece(ctx, m, func(p []byte) (int, Errno) {
 		n, errno := readAt(h, p, off)
 		off += int64(n)
 		return n, errno
@@ -449,7 +453,7 @@ func fdWrite(ctx context.Context, s *State, m guestMemory, p []uint64) Errno {
 	if errno != ErrnoSuccess {
 		return errno
 	}
-	n, errno := eachPiece(ctx, m, s.iovs, func(p []byte) (int, Errno) {
+	n, errno := s.eachPiece(ctx, m, func(p []byte) (int, Errno) {
 		if d.flags&fdflagAppend != 0 {
 			n, end, err := h.Append(p)
 			if n > 0 {
@@ -484,7 +488,7 @@ func (s *State) writeOutput(ctx context.Context, m guestMemory, w io.Writer) (in
 			return write(w, joined)
 		}
 	}
-	return eachPiece(ctx, m, s.iovs, func(p []byte) (int, Errno) { return write(w, p) })
+	return s.eachPiece(ctx, m, func(p []byte) (int, Errno) { return write(w, p) })
 }
 
 // gather copies the bytes of all iovecs into scratch, if they are few.
@@ -529,7 +533,7 @@ func fdPwrite(ctx context.Context, s *State, m guestMemory, p []uint64) Errno {
 	if errno != ErrnoSuccess {
 		return errno
 	}
-	n, errno := eachPiece(ctx, m, s.iovs, func(p []byte) (int, Errno) {
+	n, errno := s.eachPiece(ctx, m, func(p []byte) (int, Errno) {
 		n, err := h.WriteAt(p, off)
 		off += int64(n)
 		return n, toErrno(err)

@@ -77,7 +77,7 @@ func (g *guest) layout() {
 // check calls a function and holds it to what all functions promise.
 func (g *guest) check(name string, params []uint64) {
 	g.t.Helper()
-	before := bytes.Clone(g.all())
+	g.before = append(g.before[:0], g.all()...)
 	errno, err := g.try(name, params...)
 	if err != nil {
 		if _, ok := errors.AsType[*ExitError](err); !ok {
@@ -88,7 +88,7 @@ func (g *guest) check(name string, params []uint64) {
 	if _, known := errnoNames[errno]; !known {
 		g.t.Fatalf("%s%v: unknown error %d", name, params, errno)
 	}
-	if errno != ErrnoSuccess && !bytes.Equal(before, g.all()) {
+	if errno != ErrnoSuccess && !bytes.Equal(g.before, g.all()) {
 		g.t.Fatalf("%s%v: %v, but memory was written", name, params, errno)
 	}
 }

@@ -438,6 +438,48 @@ func TestProcExit(t *testing.T) {
 	g.want(ErrnoSuccess, "sched_yield")
 }
 
+// doneClock says after a number of checks that the run is over.
+type doneClock struct {
+	Clock
+	checks int
+}
+
+var errOver = errors.New("the run is over")
+
+func (c *doneClock) Check(context.Context) error {
+	if c.checks--; c.checks < 0 {
+		return errOver
+	}
+	return ErrInterrupted // not for a copy to heed
+}
+
+func TestLongCopiesEnd(t *testing.T) {
+	const piece = pieceBytes / 4
+	for _, tt := range []struct {
+		call   string
+		params func(g *guest) []uint64
+		checks int
+	}{
+		// Two checks go well, after one and two MiB of three and a bit.
+		{"fd_write", func(g *guest) []uint64 {
+			return []uint64{1, g.iov(0, 5*piece, 0, piece, 0, piece, 0, piece, 0, 5*piece), 5, resultOff}
+		}, 2},
+		{"random_get", func(*guest) []uint64 { return []uint64{0, 5 * piece} }, 0},
+		{"sched_yield", func(*guest) []uint64 { return nil }, 0},
+	} {
+		for _, more := range []int{0, 1} {
+			g := newGuest(t, Config{Clock: &doneClock{Clock: HostClock(), checks: tt.checks + more}})
+			if _, ok := g.mod.Memory().Grow(5 * piece / 65536); !ok {
+				t.Fatal("memory does not grow")
+			}
+			_, err := g.try(tt.call, tt.params(g)...)
+			if over := errors.Is(err, errOver); over != (more == 0) {
+				t.Errorf("%s with %d more checks: %v", tt.call, more, err)
+			}
+		}
+	}
+}
+
 func TestCallWithoutState(t *testing.T) {
 	g := newGuest(t, Config{})
 	for _, name := range []string{"proc_exit", "fd_close"} {

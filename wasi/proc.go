@@ -57,8 +57,8 @@ func procRaise(_ context.Context, s *State, _ guestMemory, p []uint64) Errno {
 }
 
 // schedYield implements sched_yield. It also is a place where a run that is over ends.
-func schedYield(ctx context.Context, _ *State, _ guestMemory, _ []uint64) Errno {
-	stopIfDone(ctx)
+func schedYield(ctx context.Context, s *State, _ guestMemory, _ []uint64) Errno {
+	s.stopIfOver(ctx)
 	runtime.Gosched()
 	return ErrnoSuccess
 }

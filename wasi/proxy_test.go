@@ -111,7 +111,7 @@ var testRuntime = sync.OnceValue(func() wazero.Runtime {
 })
 
 var proxyCompiled = sync.OnceValue(func() wazero.CompiledModule {
-	c, err := testRuntime().CompileModule(context.Background(), proxyModule(4, 16, true))
+	c, err := testRuntime().CompileModule(context.Background(), proxyModule(4, 64, true))
 	if err != nil {
 		panic(err)
 	}
@@ -128,6 +128,8 @@ type guest struct {
 	s   *State
 	ctx context.Context
 	top uint32 // where the next text goes
+
+	before []byte // see check
 }
 
 const resultOff = 16 // results go here unless a test says otherwise

@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// pieceBytes is how much a long copy moves between two looks at the context. One piece takes well under a
+// pieceBytes is how much a long copy moves between two looks at whether the run may go on. One piece takes well under a
 // millisecond, during which Go cannot preempt it.
 const pieceBytes = 1 << 20
 
@@ -23,7 +23,7 @@ func randomGet(ctx context.Context, s *State, m guestMemory, p []uint64) Errno {
 			return ErrnoIo
 		}
 		if buf = buf[n:]; len(buf) > 0 {
-			stopIfDone(ctx)
+			s.stopIfOver(ctx)
 		}
 	}
 	return ErrnoSuccess

@@ -1,7 +1,6 @@
 package wasi
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -220,6 +219,7 @@ func (s *State) Close() error {
 		return nil
 	}
 	s.closed = true
+	s.module, s.memory = nil, guestMemory{}
 	problems := []error{s.Commit()}
 	for n := range s.fds {
 		if s.fds[n].kind != kindClosed {
@@ -227,11 +227,4 @@ func (s *State) Close() error {
 		}
 	}
 	return errors.Join(problems...)
-}
-
-// stopIfDone ends the run when its context is done.
-func stopIfDone(ctx context.Context) {
-	if ctx.Err() != nil {
-		panic(context.Cause(ctx))
-	}
 }

@@ -137,7 +137,7 @@ func TestConformance(t *testing.T) {
 			return mounted(t, filledZip(t, zip.Deflate, vfs.ZipOptions{CacheBytes: -1}), vfs.ModeReadOnly)
 		}},
 		"zip, small cache": {Dir: "/mnt/x", New: func(t testing.TB) *vfs.Namespace {
-			return mounted(t, filledZip(t, zip.Deflate, vfs.ZipOptions{CacheBytes: 700_000}), vfs.ModeReadOnly)
+			return mounted(t, filledZip(t, zip.Deflate, vfs.ZipOptions{CacheBytes: 200_000}), vfs.ModeReadOnly)
 		}},
 		"overlay over nothing": {Writable: true, Dir: "/mnt/x", New: func(t testing.TB) *vfs.Namespace {
 			return mounted(t, hostDir(t, t.TempDir(), false), vfs.ModeOverlay)

@@ -22,7 +22,7 @@ import (
 var Files = map[string]string{
 	"hello.txt":         "hello, world\n",
 	"empty":             "",
-	"big":               strings.Repeat("0123456789abcdef", 20_000),
+	"big":               strings.Repeat("0123456789abcdef", 5_000),
 	"dir/":              "",
 	"dir/a":             "A",
 	"dir/b":             "BB",
