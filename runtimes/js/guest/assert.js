@@ -1,0 +1,226 @@
+// node:assert.
+(function (cloche) {
+  "use strict";
+
+  const { inspect, deepEqual } = cloche;
+
+  class AssertionError extends Error {
+    constructor(options) {
+      const { message, actual, expected, operator } = options;
+      super(message === undefined ? describe(actual, expected, operator) : `${message}`);
+      this.generatedMessage = message === undefined;
+      this.code = "ERR_ASSERTION";
+      this.actual = actual;
+      this.expected = expected;
+      this.operator = operator;
+      if (options.stackStartFn) Error.captureStackTrace(this, options.stackStartFn);
+    }
+    get name() { return "AssertionError"; }
+    toString() { return `${this.name} [${this.code}]: ${this.message}`; }
+  }
+  Object.defineProperty(AssertionError.prototype, "name", { value: "AssertionError", writable: true, configurable: true });
+
+  const operators = {
+    deepStrictEqual: "Expected values to be strictly deep-equal:",
+    strictEqual: "Expected values to be strictly equal:",
+    deepEqual: "Expected values to be loosely deep-equal:",
+    notDeepStrictEqual: 'Expected "actual" not to be strictly deep-equal to:',
+    notStrictEqual: 'Expected "actual" to be strictly unequal to:',
+    notDeepEqual: 'Expected "actual" not to be loosely deep-equal to:',
+  };
+
+  const show = (v) => inspect(v, { compact: false, customInspect: false, depth: 1000, maxArrayLength: Infinity, sorted: true, getters: true });
+
+  function describe(actual, expected, operator) {
+    const head = operators[operator];
+    if (head === undefined) {
+      return operator === "==" || operator === "!=" ? `${inspect(actual)} ${operator} ${inspect(expected)}` : `${operator ?? "Failed"}`;
+    }
+    if (operator.startsWith("not")) return `${head}${inspectShort(expected)}`;
+    const a = show(actual).split("\n");
+    const b = show(expected).split("\n");
+    if (a.length === 1 && b.length === 1 && a[0] !== b[0]) {
+      const simple = (v) => typeof v !== "object" || v === null;
+      if (simple(actual) && simple(expected)) return `${head}\n\n${a[0]} !== ${b[0]}\n`;
+    }
+    if (operator === "deepEqual") return `${head}\n\n${a.join("\n")}\n\nshould loosely deep-equal\n\n${b.join("\n")}`;
+    return `${head}\n+ actual - expected\n\n${difference(a, b)}`;
+  }
+  const inspectShort = (v) => {
+    const text = show(v);
+    return text.includes("\n") ? `\n\n${text}\n` : ` ${text}`;
+  };
+
+  // The lines of a and b, those of only one marked, by their longest common subsequence.
+  function difference(a, b) {
+    const cap = 500;
+    a = a.slice(0, cap);
+    b = b.slice(0, cap);
+    const lengths = Array.from({ length: a.length + 1 }, () => new Uint16Array(b.length + 1));
+    for (let i = a.length - 1; i >= 0; i--) {
+      for (let j = b.length - 1; j >= 0; j--) {
+        lengths[i][j] = a[i] === b[j] ? lengths[i + 1][j + 1] + 1 : Math.max(lengths[i + 1][j], lengths[i][j + 1]);
+      }
+    }
+    const out = [];
+    for (let i = 0, j = 0; i < a.length || j < b.length;) {
+      if (i < a.length && j < b.length && a[i] === b[j]) {
+        out.push(`  ${a[i++]}`);
+        j++;
+      } else if (j >= b.length || i < a.length && lengths[i + 1][j] >= lengths[i][j + 1]) {
+        out.push(`+ ${a[i++]}`);
+      } else {
+        out.push(`- ${b[j++]}`);
+      }
+    }
+    return out.join("\n");
+  }
+
+  function fail(options) {
+    if (options.message instanceof Error) throw options.message;
+    throw new AssertionError(options);
+  }
+
+  function ok(value, ...rest) {
+    if (value) return;
+    let [message] = rest;
+    if (message === undefined) {
+      message = arguments.length === 0 ? "No value argument passed to `assert.ok()`" : "The expression evaluated to a falsy value";
+    }
+    fail({ actual: value, expected: true, message, operator: "==", stackStartFn: ok });
+  }
+  function assert(value, ...rest) { ok(value, ...rest); }
+
+  // eslint-disable-next-line eqeqeq
+  const loose = (a, b) => a == b || a !== a && b !== b;
+
+  const checks = {
+    equal: [loose, "=="],
+    notEqual: [(a, b) => !loose(a, b), "!="],
+    strictEqual: [Object.is, "strictEqual"],
+    notStrictEqual: [(a, b) => !Object.is(a, b), "notStrictEqual"],
+    deepEqual: [(a, b) => deepEqual(a, b, false), "deepEqual"],
+    notDeepEqual: [(a, b) => !deepEqual(a, b, false), "notDeepEqual"],
+    deepStrictEqual: [(a, b) => deepEqual(a, b, true), "deepStrictEqual"],
+    notDeepStrictEqual: [(a, b) => !deepEqual(a, b, true), "notDeepStrictEqual"],
+  };
+  for (const [name, [test, operator]] of Object.entries(checks)) {
+    assert[name] = {
+      [name](actual, expected, message) {
+        if (arguments.length < 2) throw cloche.nodeError(TypeError, "ERR_MISSING_ARGS", 'The "actual" and "expected" arguments must be specified');
+        if (!test(actual, expected)) fail({ actual, expected, message, operator, stackStartFn: assert[name] });
+      },
+    }[name];
+  }
+
+  // Whether an error is as expected: a class, a pattern, a validator, or an object of properties.
+  function matches(error, expected, message, fn) {
+    if (expected === undefined) return;
+    if (typeof expected === "function") {
+      if (expected.prototype !== undefined && error instanceof expected) return;
+      if (Error.isPrototypeOf(expected) || expected === Error) {
+        fail({
+          actual: error, expected, operator: fn.name, stackStartFn: fn,
+          message: message ?? `The error is expected to be an instance of "${expected.name}". Received "${error?.constructor?.name ?? typeof error}"\n\nError message:\n\n${error?.message}`,
+        });
+      }
+      if (expected.call({}, error) === true) return;
+      fail({ actual: error, expected, operator: fn.name, stackStartFn: fn, message: message ?? `The ${expected.name ? `"${expected.name}"` : ""} validation function is expected to return "true". Received ${inspect(expected.call({}, error))}` });
+    }
+    if (expected instanceof RegExp) {
+      if (expected.test(`${error}`)) return;
+      fail({ actual: error, expected, operator: fn.name, stackStartFn: fn, message: message ?? `The input did not match the regular expression ${expected}. Input:\n\n${inspect(`${error}`)}\n` });
+    }
+    const keys = Object.keys(expected);
+    if (expected instanceof Error) keys.push("name", "message");
+    for (const key of keys) {
+      const same = typeof error?.[key] === "string" && expected[key] instanceof RegExp ? expected[key].test(error[key])
+        : error != null && key in Object(error) && deepEqual(error[key], expected[key], true);
+      if (!same) fail({ actual: error, expected, operator: fn.name, stackStartFn: fn, message: message ?? describe(pick(error, keys), pick(expected, keys), "deepStrictEqual") });
+    }
+  }
+  const pick = (o, keys) => Object.fromEntries(keys.filter((k) => o != null && k in Object(o)).map((k) => [k, o[k]]));
+
+  function expectThrow(fn, thrown, error, expected, message) {
+    if (typeof expected === "string") [message, expected] = [expected, undefined];
+    if (!thrown) {
+      const kind = fn.name === "rejects" ? "rejection" : "exception";
+      fail({
+        actual: undefined, expected, operator: fn.name, stackStartFn: fn,
+        message: `Missing expected ${kind}${expected?.name ? ` (${expected.name})` : ""}${message ? `: ${message}` : "."}`,
+      });
+    }
+    matches(error, expected, message, fn);
+  }
+  function unwanted(fn, error, expected, message) {
+    if (typeof expected === "string") [message, expected] = [expected, undefined];
+    if (expected !== undefined && !(error instanceof expected)) throw error;
+    const kind = fn.name === "doesNotReject" ? "rejection" : "exception";
+    fail({ actual: error, expected, operator: fn.name, stackStartFn: fn, message: `Got unwanted ${kind}${message ? `: ${message}` : "."}\nActual message: "${error?.message}"` });
+  }
+  const promiseOf = async (p) => typeof p === "function" ? p() : p;
+
+  Object.assign(assert, {
+    ok,
+    AssertionError,
+    fail(message = "Failed") { fail({ message, operator: "fail", stackStartFn: assert.fail }); },
+    throws(fn, expected, message) {
+      if (typeof fn !== "function") throw cloche.wrongType("fn", "of type function", fn);
+      let error;
+      let thrown = false;
+      try {
+        fn();
+      } catch (e) {
+        error = e;
+        thrown = true;
+      }
+      expectThrow(assert.throws, thrown, error, expected, message);
+    },
+    doesNotThrow(fn, expected, message) {
+      try {
+        fn();
+      } catch (error) {
+        unwanted(assert.doesNotThrow, error, expected, message);
+      }
+    },
+    async rejects(p, expected, message) {
+      let error;
+      let thrown = false;
+      try {
+        await promiseOf(p);
+      } catch (e) {
+        error = e;
+        thrown = true;
+      }
+      expectThrow(assert.rejects, thrown, error, expected, message);
+    },
+    async doesNotReject(p, expected, message) {
+      try {
+        await promiseOf(p);
+      } catch (error) {
+        unwanted(assert.doesNotReject, error, expected, message);
+      }
+    },
+    match(text, pattern, message) {
+      if (typeof text !== "string" || !pattern.test(text)) {
+        fail({ actual: text, expected: pattern, message: message ?? `The input did not match the regular expression ${pattern}. Input:\n\n${inspect(text)}\n`, operator: "match", stackStartFn: assert.match });
+      }
+    },
+    doesNotMatch(text, pattern, message) {
+      if (typeof text === "string" && pattern.test(text)) {
+        fail({ actual: text, expected: pattern, message: message ?? `The input was expected to not match the regular expression ${pattern}. Input:\n\n${inspect(text)}\n`, operator: "doesNotMatch", stackStartFn: assert.doesNotMatch });
+      }
+    },
+    ifError(value) {
+      if (value != null) fail({ actual: value, expected: null, operator: "ifError", message: `ifError got unwanted exception: ${value?.message ?? inspect(value)}`, stackStartFn: assert.ifError });
+    },
+  });
+
+  function strict(value, ...rest) { ok(value, ...rest); }
+  Object.assign(strict, assert, {
+    equal: assert.strictEqual, notEqual: assert.notStrictEqual, deepEqual: assert.deepStrictEqual, notDeepEqual: assert.notDeepStrictEqual,
+  });
+  strict.strict = strict;
+  assert.strict = strict;
+  cloche.assert = assert;
+})

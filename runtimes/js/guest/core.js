@@ -1,0 +1,105 @@
+// The base of Cloche's JavaScript guest, for QuickJS-NG 0.15 and later. Runs once, when the image is baked.
+//
+// Every file of this folder is one function over the object `cloche`, which they share and which no program
+// can reach. The host puts its functions on it first (runtimes/js/hostcall.go): write, door, now, signal,
+// exit, entropy, turn, file, encode, decode, hash, zone, compile, stdin, resolve, peek.
+(function (cloche) {
+  "use strict";
+
+  // What programs may replace later is taken now.
+  const { defineProperty, getOwnPropertyDescriptor } = Object;
+  const { parse, stringify } = JSON;
+  cloche.parse = parse;
+  cloche.stringify = stringify;
+  cloche.uncurry = (fn) => Function.prototype.call.bind(fn);
+
+  // Defines globals as built-in ones are: not enumerable, replaceable.
+  cloche.globals = (props) => {
+    for (const name of Object.keys(props)) {
+      defineProperty(globalThis, name, { value: props[name], writable: true, configurable: true, enumerable: false });
+    }
+  };
+
+  // Makes an accessor that computes its value once, at first use.
+  cloche.lazy = (target, name, make, enumerable = false) => {
+    defineProperty(target, name, {
+      configurable: true,
+      enumerable,
+      get() {
+        const value = make();
+        defineProperty(target, name, { value, writable: true, configurable: true, enumerable });
+        return value;
+      },
+      set(value) {
+        defineProperty(target, name, { value, writable: true, configurable: true, enumerable });
+      },
+    });
+  };
+
+  // Gives the methods of a class the attributes that Node and browsers give theirs.
+  cloche.enumerable = (proto, names) => {
+    for (const name of names) {
+      const d = getOwnPropertyDescriptor(proto, name);
+      d.enumerable = true;
+      defineProperty(proto, name, d);
+    }
+  };
+
+  const errorClasses = { Error, TypeError, RangeError, SyntaxError, ReferenceError, EvalError, URIError };
+
+  // Makes an error for the host.
+  cloche.makeError = (json) => {
+    const { name, message, code } = parse(json);
+    const error = new (errorClasses[name] ?? Error)(message);
+    if (code) error.code = code;
+    return error;
+  };
+
+  // Makes an error as Node's own code throws them: with a code, shown beside the name in its stack.
+  cloche.nodeError = (Class, code, message, props) => {
+    const error = new Class(message);
+    defineProperty(error, "code", { value: code, writable: true, configurable: true, enumerable: true });
+    defineProperty(error, "stack", {
+      value: `${error.name} [${code}]: ${message}\n${error.stack}`, writable: true, configurable: true, enumerable: false,
+    });
+    return Object.assign(error, props);
+  };
+
+  // How Node's messages describe a value of the wrong type.
+  cloche.received = (value) => {
+    if (value == null) return `Received ${value}`;
+    if (typeof value === "function") return value.name ? `Received function ${value.name}` : "Received function ";
+    if (typeof value === "object") {
+      const name = value.constructor?.name;
+      return name ? `Received an instance of ${name}` : `Received ${cloche.inspect(value, { depth: -1 })}`;
+    }
+    let shown = cloche.inspect(value);
+    if (shown.length > 28) shown = shown.slice(0, 25) + "...";
+    return `Received type ${typeof value} (${shown})`;
+  };
+
+  cloche.wrongType = (name, expected, value) =>
+    cloche.nodeError(TypeError, "ERR_INVALID_ARG_TYPE",
+      `The ${name.includes(" ") ? name : `"${name}" argument`} must be ${expected}. ${cloche.received(value)}`);
+
+  // A method or module that this sandbox does not have.
+  cloche.unavailable = (what, why) =>
+    cloche.nodeError(Error, "ERR_FEATURE_UNAVAILABLE_ON_PLATFORM", `${what} is not available in this sandbox: ${why}`);
+
+  // What the host knows of the running script: {name, file, dir}.
+  cloche.script = () => parse(cloche.turn());
+
+  cloche.settings = { args: [], env: {} };
+  cloche.onBegin = [];
+
+  // Begins a turn: inputs become globals, arguments and environment replace or join those of before.
+  cloche.begin = (json) => {
+    const { inputs, args, env } = parse(json);
+    if (args) cloche.settings.args = args;
+    if (env) Object.assign(cloche.settings.env, env);
+    for (const name of Object.keys(inputs ?? {})) {
+      defineProperty(globalThis, name, { value: inputs[name], writable: true, configurable: true, enumerable: true });
+    }
+    for (const f of cloche.onBegin) f();
+  };
+})

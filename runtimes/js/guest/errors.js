@@ -1,0 +1,191 @@
+// Error.prototype.stack as Node shows it, and what the host is told of an uncaught error.
+(function (cloche) {
+  "use strict";
+
+  const { uncurry } = cloche;
+  const { defineProperty, getOwnPropertyDescriptor, hasOwn, getPrototypeOf } = Object;
+
+  // QuickJS keeps the frames of an error as text, without name and message:
+  //     "    at f (main.js:2:9)\n    at map (native)\n    at <eval> (main.js:4:3)\n"
+  const native = getOwnPropertyDescriptor(Error.prototype, "stack");
+  const readFrames = uncurry(native.get);
+  const writeStack = uncurry(native.set);
+  const nativeCapture = Error.captureStackTrace;
+  const errorText = uncurry(Error.prototype.toString);
+
+  // The program's own frames, as Node writes them.
+  function frames(raw) {
+    const out = [];
+    for (const line of raw.split("\n")) {
+      if (line === "" || line.includes("cloche:") || line.includes("<input>") || line.endsWith("(missing)")) continue;
+      let text = line;
+      if (text.endsWith(" (native)")) {
+        if (out.length === 0 && /^ {4}at (\w+|<anonymous>) \(native\)$/.test(text) && text.includes("<anonymous>")) continue;
+        text = text.slice(0, -"(native)".length) + "(<anonymous>)";
+      } else if (text.startsWith("    at <eval> (") || text.startsWith("    at <anonymous> (")) {
+        text = "    at " + text.slice(text.indexOf("(") + 1, -1);
+      }
+      out.push(text);
+    }
+    return out;
+  }
+
+  function header(error) {
+    try {
+      return errorText(error);
+    } catch {
+      return "Error";
+    }
+  }
+
+  const isRaw = (stack) => stack === "" || stack.startsWith("    at ");
+  const compose = (head, raw) => [head, ...frames(raw)].join("\n");
+
+  defineProperty(Error.prototype, "stack", {
+    configurable: true,
+    enumerable: false,
+    get: {
+      get stack() {
+        const stack = readFrames(this);
+        return typeof stack === "string" && isRaw(stack) ? compose(header(this), stack) : stack;
+      },
+    }.__lookupGetter__("stack"),
+    set: native.set,
+  });
+
+  Error.captureStackTrace = {
+    captureStackTrace(target, above) {
+      if (typeof target !== "object" && typeof target !== "function" || target === null) {
+        throw cloche.wrongType("target", "an object", target);
+      }
+      const at = {};
+      if (typeof above === "function") nativeCapture(at, above);
+      else nativeCapture(at, captureStackTrace);
+      const raw = typeof at.stack === "string" ? at.stack : "";
+      if (cloche.is.error(target) && !hasOwn(target, "stack")) {
+        writeStack(target, raw === "" ? "    at <anonymous>\n" : raw);
+        return;
+      }
+      defineProperty(target, "stack", {
+        value: compose(header(target), raw), writable: true, configurable: true, enumerable: false,
+      });
+    },
+  }.captureStackTrace;
+  const { captureStackTrace } = Error;
+
+  // Splits the text of a stack into what comes before its frames and the frames.
+  cloche.splitStack = (stack, fallback) => {
+    const at = stack.search(/(^|\n) {4}at /);
+    if (at < 0) return { head: stack === "" ? fallback : stack, frames: "" };
+    const head = stack.slice(0, at);
+    return { head: head === "" ? fallback : head, frames: stack.slice(stack[at] === "\n" ? at + 1 : at).replace(/\n+$/, "") };
+  };
+
+  const place = /\(?([^()\s]+):(\d+):(\d+)\)?$/;
+
+  function framesOf(stack) {
+    const out = [];
+    for (const line of stack.split("\n")) {
+      if (!line.startsWith("    at ")) continue;
+      const m = place.exec(line);
+      if (m !== null && m[1] !== "<anonymous>") out.push({ file: m[1], line: +m[2], col: +m[3] });
+    }
+    return out;
+  }
+
+  const clip = (text) => text.length > 50000 ? text.slice(0, 50000) + "..." : text;
+
+  const property = (error, key) => {
+    try {
+      const value = error[key];
+      return typeof value === "string" ? value : undefined;
+    } catch {
+      return undefined;
+    }
+  };
+
+  // Tells the host what was thrown (errors.go, report).
+  cloche.describe = (thrown) => {
+    const report = { name: "Error", message: "", text: "", frames: [], error: false, code: "", memory: false };
+    if (typeof thrown !== "object" || thrown === null || !cloche.is.error(thrown) && property(thrown, "stack") === undefined) {
+      const shown = show(thrown);
+      report.name = typeof thrown === "object" && thrown !== null ? className(thrown) : typeof thrown;
+      report.message = clip(typeof thrown === "string" ? thrown : shown);
+      report.text = clip(shown);
+      return cloche.stringify(report);
+    }
+    const stack = property(thrown, "stack") ?? "";
+    report.error = true;
+    report.name = property(thrown, "name") || className(thrown);
+    if (report.name === "Error" && className(thrown) !== "Object") report.name = className(thrown);
+    report.message = clip(property(thrown, "message") ?? "");
+    report.code = property(thrown, "code") ?? "";
+    report.memory = report.name === "InternalError" && report.message === "out of memory";
+    report.frames = framesOf(stack);
+    report.text = clip(report.memory ? "InternalError: out of memory" : show(thrown));
+    return cloche.stringify(report);
+  };
+
+  function className(value) {
+    try {
+      const name = value.constructor?.name;
+      return typeof name === "string" && name !== "" ? name : "Object";
+    } catch {
+      return "Object";
+    }
+  }
+
+  function show(value) {
+    try {
+      return cloche.inspect(value);
+    } catch {
+      return header(value);
+    }
+  }
+
+  // ---- the value of the last expression
+
+  // Whether JSON says all of a value: plain objects and arrays of texts, finite numbers, booleans and null.
+  function natural(value, depth, budget) {
+    switch (typeof value) {
+      case "string": return true;
+      case "number": return Number.isFinite(value);
+      case "boolean": return true;
+      case "object": break;
+      default: return false;
+    }
+    if (value === null) return true;
+    if (depth > 50 || cloche.peek(2, value) !== undefined) return false;
+    if (Array.isArray(value)) {
+      if ((budget.left -= value.length + 1) < 0) return false;
+      for (let i = 0; i < value.length; i++) {
+        const d = getOwnPropertyDescriptor(value, i);
+        if (d === undefined || !hasOwn(d, "value") || !natural(d.value, depth + 1, budget)) return false;
+      }
+      return typeof value.toJSON !== "function";
+    }
+    const proto = getPrototypeOf(value);
+    if (proto !== Object.prototype && proto !== null || typeof value.toJSON === "function") return false;
+    const keys = Reflect.ownKeys(value);
+    if ((budget.left -= keys.length + 1) < 0) return false;
+    for (const key of keys) {
+      const d = getOwnPropertyDescriptor(value, key);
+      if (typeof key !== "string" || !hasOwn(d, "value") || !d.enumerable || !natural(d.value, depth + 1, budget)) return false;
+    }
+    return true;
+  }
+
+  const maxJSON = 1 << 20; // characters: a larger value is a file, not a result
+
+  // The header of a display frame (package hostfuncs) for a value.
+  cloche.show = (value, main) => {
+    const data = { "text/plain": cloche.inspect(value) };
+    if (natural(value, 0, { left: 200000 }) && !(typeof value === "object" && value !== null && hasOwn(value, "$bytes"))) {
+      const json = cloche.stringify(value);
+      if (json.length <= maxJSON) {
+        return `{"main":${main},"data":${cloche.stringify(data).slice(0, -1)},"application/json":${json}}}`;
+      }
+    }
+    return `{"main":${main},"data":${cloche.stringify(data)}}`;
+  };
+})

@@ -1,0 +1,333 @@
+// fetch, Headers, Request, Response and FormData. The host decides what may be reached and does the request (op 0x12):
+//     request  {method, url, headers: [[name, value]], body: {"$bytes": n}?}  and the body
+//     reply    {status, statusText, headers: [[name, value]], url, redirected}  and the body
+// Each is a u32 (little-endian), as many bytes of JSON, then the body. What the host refuses rejects with a TypeError.
+(function (cloche) {
+  "use strict";
+
+  const { Buffer } = cloche;
+  const custom = Symbol.for("nodejs.util.inspect.custom");
+  const opFetch = 0x12;
+
+  const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+
+  class Headers {
+    #map = new Map(); // lower case -> [values]
+    constructor(init = undefined) {
+      if (init === undefined || init === null) return;
+      if (typeof init !== "object") throw cloche.wrongType("init", "an object", init);
+      if (init instanceof Headers) {
+        for (const [name, values] of init.#map) this.#map.set(name, [...values]);
+      } else if (typeof init[Symbol.iterator] === "function") {
+        for (const pair of init) {
+          if (pair.length !== 2) throw new TypeError("Headers constructor: expected name/value pair to be length 2");
+          this.append(pair[0], pair[1]);
+        }
+      } else {
+        for (const name of Object.keys(init)) this.append(name, init[name]);
+      }
+    }
+    #name(name) {
+      name = `${name}`;
+      if (!token.test(name)) throw new TypeError(`Headers: ${cloche.quote(name)} is an invalid header name.`);
+      return name.toLowerCase();
+    }
+    #value(name, value) {
+      value = `${value}`.replace(/^[\t\n\r ]+|[\t\n\r ]+$/g, "");
+      if (/[\0\n\r]/.test(value)) throw new TypeError(`Headers: the value of ${name} is invalid.`);
+      return value;
+    }
+    append(name, value) {
+      name = this.#name(name);
+      value = this.#value(name, value);
+      if (this.#map.has(name)) this.#map.get(name).push(value);
+      else this.#map.set(name, [value]);
+    }
+    delete(name) { this.#map.delete(this.#name(name)); }
+    get(name) { return this.#map.get(this.#name(name))?.join(", ") ?? null; }
+    getSetCookie() { return [...this.#map.get("set-cookie") ?? []]; }
+    has(name) { return this.#map.has(this.#name(name)); }
+    set(name, value) {
+      name = this.#name(name);
+      this.#map.set(name, [this.#value(name, value)]);
+    }
+    forEach(fn, self) { for (const [name, value] of this) fn.call(self, value, name, this); }
+    *entries() {
+      for (const name of [...this.#map.keys()].sort()) {
+        if (name === "set-cookie") for (const value of this.#map.get(name)) yield [name, value];
+        else yield [name, this.#map.get(name).join(", ")];
+      }
+    }
+    *keys() { for (const [name] of this.entries()) yield name; }
+    *values() { for (const [, value] of this.entries()) yield value; }
+    [Symbol.iterator]() { return this.entries(); }
+    get [Symbol.toStringTag]() { return "Headers"; }
+    [custom](depth, options, inspect) { return `Headers ${inspect(Object.fromEntries(this), options)}`; }
+  }
+
+  class FormData {
+    #list = [];
+    append(name, value, filename) { this.#list.push([`${name}`, this.#value(value, filename)]); }
+    #value(value, filename) {
+      if (!(value instanceof Blob)) return `${value}`;
+      return value instanceof File && filename === undefined ? value : new File([value], filename ?? "blob", { type: value.type });
+    }
+    delete(name) { this.#list = this.#list.filter(([n]) => n !== `${name}`); }
+    get(name) { return this.#list.find(([n]) => n === `${name}`)?.[1] ?? null; }
+    getAll(name) { return this.#list.filter(([n]) => n === `${name}`).map(([, v]) => v); }
+    has(name) { return this.#list.some(([n]) => n === `${name}`); }
+    set(name, value, filename) {
+      const i = this.#list.findIndex(([n]) => n === `${name}`);
+      if (i < 0) return this.append(name, value, filename);
+      this.#list[i][1] = this.#value(value, filename);
+      this.#list = this.#list.filter(([n], j) => j <= i || n !== `${name}`);
+    }
+    forEach(fn, self) { for (const [n, v] of this.#list) fn.call(self, v, n, this); }
+    *entries() { yield* this.#list.map((pair) => [...pair]); }
+    *keys() { for (const [n] of this.#list) yield n; }
+    *values() { for (const [, v] of this.#list) yield v; }
+    [Symbol.iterator]() { return this.entries(); }
+    get [Symbol.toStringTag]() { return "FormData"; }
+  }
+
+  // A body's bytes and the content type that it brings.
+  async function bodyOf(body) {
+    if (body === undefined || body === null) return {};
+    if (typeof body === "string") return { bytes: Buffer.from(body), type: "text/plain;charset=UTF-8" };
+    if (body instanceof URLSearchParams) return { bytes: Buffer.from(body.toString()), type: "application/x-www-form-urlencoded;charset=UTF-8" };
+    if (body instanceof Blob) return { bytes: Buffer.from(await body.arrayBuffer()), type: body.type || undefined };
+    if (ArrayBuffer.isView(body)) return { bytes: Buffer.from(new Uint8Array(body.buffer, body.byteOffset, body.byteLength)) };
+    if (cloche.is.arrayBuffer(body)) return { bytes: Buffer.from(new Uint8Array(body)) };
+    if (body instanceof FormData) {
+      const boundary = `----cloche${cloche.cryptoModule.randomBytes(12).toString("hex")}`;
+      const quoted = (s) => s.replace(/["\r\n]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`);
+      const parts = [];
+      for (const [name, value] of body) {
+        parts.push(Buffer.from(`--${boundary}\r\nContent-Disposition: form-data; name="${quoted(name)}"`));
+        if (typeof value === "string") parts.push(Buffer.from(`\r\n\r\n${value}\r\n`));
+        else {
+          parts.push(Buffer.from(`; filename="${quoted(value.name)}"\r\nContent-Type: ${value.type || "application/octet-stream"}\r\n\r\n`),
+            Buffer.from(await value.arrayBuffer()), Buffer.from("\r\n"));
+        }
+      }
+      parts.push(Buffer.from(`--${boundary}--\r\n`));
+      return { bytes: Buffer.concat(parts), type: `multipart/form-data; boundary=${boundary}` };
+    }
+    if (typeof body[Symbol.asyncIterator] === "function" || typeof body !== "string" && typeof body[Symbol.iterator] === "function") {
+      const parts = [];
+      for await (const part of body) parts.push(typeof part === "string" ? Buffer.from(part) : part);
+      return { bytes: Buffer.concat(parts) };
+    }
+    return { bytes: Buffer.from(`${body}`), type: "text/plain;charset=UTF-8" };
+  }
+  const typeOf = (body) => {
+    if (typeof body === "string") return "text/plain;charset=UTF-8";
+    if (body instanceof URLSearchParams) return "application/x-www-form-urlencoded;charset=UTF-8";
+    if (body instanceof Blob) return body.type;
+    return "";
+  };
+
+  // What Request and Response share.
+  class Body {
+    #body;
+    #used = false;
+    constructor(body) { this.#body = body ?? null; }
+    get body() {
+      if (this.#body === null) return null;
+      const self = this;
+      return { // enough of a ReadableStream to iterate
+        get locked() { return self.#used; },
+        async *[Symbol.asyncIterator]() { yield await self.bytes(); },
+        getReader: () => {
+          let done = false;
+          return {
+            read: async () => {
+              if (done) return { done: true, value: undefined };
+              done = true;
+              return { done: false, value: await self.bytes() };
+            },
+            releaseLock() {}, async cancel() {}, closed: Promise.resolve(),
+          };
+        },
+        async cancel() {},
+      };
+    }
+    get bodyUsed() { return this.#used; }
+    async bytes() {
+      if (this.#used) throw new TypeError("Body is unusable: Body has already been read");
+      if (this.#body !== null) this.#used = true;
+      const { bytes } = await bodyOf(this.#body);
+      return bytes === undefined ? new Uint8Array(0) : new Uint8Array(bytes);
+    }
+    async arrayBuffer() { return (await this.bytes()).buffer; }
+    async text() { return new TextDecoder().decode(await this.bytes()); }
+    async json() { return cloche.parse(await this.text()); }
+    async blob() { return new Blob([await this.bytes()], { type: this.headers.get("content-type") ?? "" }); }
+    async formData() {
+      const type = this.headers.get("content-type") ?? "";
+      if (!type.startsWith("application/x-www-form-urlencoded")) throw new TypeError(`formData() of ${type || "an untyped body"} is not supported in this sandbox`);
+      const form = new FormData();
+      for (const [n, v] of new URLSearchParams(await this.text())) form.append(n, v);
+      return form;
+    }
+    static of(b) { return b.#body; }
+    static unused(b) {
+      if (b.#used) throw new TypeError("Response.clone: Body has already been consumed.");
+      return b.#body;
+    }
+  }
+  const { of: rawBody, unused } = Body;
+  delete Body.of;
+  delete Body.unused;
+
+  const methods = ["DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT"];
+
+  class Request extends Body {
+    #url;
+    #method;
+    #headers;
+    #signal;
+    #init;
+    constructor(input, init = undefined) {
+      const from = input instanceof Request ? input : undefined;
+      let url;
+      try {
+        url = from ? from.#url : new URL(`${input}`);
+      } catch (error) {
+        throw new TypeError(`Failed to parse URL from ${input}`, { cause: error });
+      }
+      let method = `${init?.method ?? from?.method ?? "GET"}`;
+      if (!token.test(method)) throw new TypeError(`'${method}' is not a valid HTTP method.`);
+      if (methods.includes(method.toUpperCase()) || method.toLowerCase() === "patch" && method === "PATCH") method = method.toUpperCase();
+      const body = init?.body ?? (from ? rawBody(from) : null);
+      if (body !== null && (method === "GET" || method === "HEAD")) throw new TypeError("Request with GET/HEAD method cannot have body.");
+      if (url.username || url.password) throw new TypeError(`Request cannot be constructed from a URL that includes credentials: ${url.href}`);
+      super(body);
+      this.#url = url;
+      this.#method = method;
+      this.#headers = new Headers(init?.headers ?? from?.headers);
+      this.#signal = init?.signal ?? from?.signal ?? new AbortController().signal;
+      this.#init = { redirect: "follow", credentials: "same-origin", cache: "default", mode: "cors", referrer: "about:client", integrity: "", keepalive: false, ...init };
+      const type = typeOf(body);
+      if (type && !this.#headers.has("content-type")) this.#headers.set("content-type", type);
+    }
+    get url() { return this.#url.href; }
+    get method() { return this.#method; }
+    get headers() { return this.#headers; }
+    get signal() { return this.#signal; }
+    get redirect() { return this.#init.redirect; }
+    get credentials() { return this.#init.credentials; }
+    get cache() { return this.#init.cache; }
+    get mode() { return this.#init.mode; }
+    get referrer() { return this.#init.referrer; }
+    get integrity() { return this.#init.integrity; }
+    get keepalive() { return this.#init.keepalive; }
+    clone() {
+      unused(this);
+      return new Request(this);
+    }
+    get [Symbol.toStringTag]() { return "Request"; }
+    [custom](depth, options, inspect) {
+      const { method, url, headers, redirect, signal } = this;
+      return `Request ${inspect({ method, url, headers, redirect, signal }, options)}`;
+    }
+  }
+
+  class Response extends Body {
+    #status;
+    #text;
+    #headers;
+    #url = "";
+    #redirected = false;
+    #type = "default";
+    constructor(body = null, init = undefined) {
+      const status = init?.status ?? 200;
+      if (!Number.isInteger(status) || status < 200 || status > 599) throw new RangeError('init["status"] must be in the range of 200 to 599, inclusive.');
+      if (body !== null && [101, 103, 204, 205, 304].includes(status)) throw new TypeError(`Response constructor: Invalid response status code ${status}`);
+      super(body);
+      this.#status = status;
+      this.#text = `${init?.statusText ?? ""}`;
+      this.#headers = new Headers(init?.headers);
+      const type = typeOf(body);
+      if (type && !this.#headers.has("content-type")) this.#headers.set("content-type", type);
+    }
+    static json(data, init) {
+      const headers = new Headers(init?.headers);
+      if (!headers.has("content-type")) headers.set("content-type", "application/json");
+      return new Response(cloche.stringify(data), { ...init, headers });
+    }
+    static error() {
+      const r = new Response();
+      r.#status = 0;
+      r.#type = "error";
+      return r;
+    }
+    static redirect(url, status = 302) { return new Response(null, { status, headers: { location: new URL(`${url}`).href } }); }
+    static received(reply, bytes) {
+      const empty = [101, 103, 204, 205, 304].includes(reply.status);
+      const r = new Response(empty ? null : bytes, { headers: reply.headers ?? [] });
+      r.#status = reply.status;
+      r.#text = reply.statusText ?? "";
+      r.#url = reply.url ?? "";
+      r.#redirected = !!reply.redirected;
+      r.#type = "basic";
+      return r;
+    }
+    get status() { return this.#status; }
+    get statusText() { return this.#text; }
+    get ok() { return this.#status >= 200 && this.#status <= 299; }
+    get headers() { return this.#headers; }
+    get url() { return this.#url; }
+    get redirected() { return this.#redirected; }
+    get type() { return this.#type; }
+    clone() {
+      const r = new Response(unused(this), { headers: this.#headers });
+      r.#status = this.#status;
+      r.#text = this.#text;
+      r.#url = this.#url;
+      r.#redirected = this.#redirected;
+      r.#type = this.#type;
+      return r;
+    }
+    get [Symbol.toStringTag]() { return "Response"; }
+    [custom](depth, options, inspect) {
+      const { status, statusText, headers, bodyUsed, ok, redirected, type, url } = this;
+      return `Response ${inspect({ status, statusText, headers, bodyUsed, ok, redirected, type, url }, options)}`;
+    }
+  }
+  const { received } = Response;
+  delete Response.received;
+
+  const failed = (message, cause) => new TypeError(`fetch failed: ${message}`, cause === undefined ? undefined : { cause });
+
+  async function fetch(input, init) {
+    const request = new Request(input, init);
+    request.signal?.throwIfAborted?.();
+    const headers = [...request.headers];
+    const { bytes, type } = await bodyOf(rawBody(request));
+    if (type && !request.headers.has("content-type")) headers.push(["content-type", type]);
+    const url = new URL(request.url);
+    url.hash = "";
+    const header = { method: request.method, url: url.href, headers };
+    if (request.redirect !== "follow") header.redirect = request.redirect;
+    if (bytes !== undefined) header.body = { $bytes: bytes.length };
+    const body = bytes ?? new Uint8Array(0);
+    const reply = cloche.door(opFetch, cloche.stringify(header), body.buffer, body.byteOffset, body.byteLength);
+    if (typeof reply === "string") {
+      let refusal = {};
+      try {
+        refusal = cloche.parse(reply);
+      } catch { /* not in the agreed form */ }
+      const cause = new Error(refusal.message ?? "the host refused");
+      if (refusal.name) cause.name = refusal.name;
+      throw failed(cause.message, cause);
+    }
+    request.signal?.throwIfAborted?.();
+    const view = new DataView(reply);
+    const length = view.getUint32(0, true);
+    const head = cloche.parse(cloche.decode("utf8", reply, 4, length));
+    return received(head, new Uint8Array(reply, 4 + length));
+  }
+
+  cloche.globals({ fetch, Headers, Request, Response, FormData });
+})

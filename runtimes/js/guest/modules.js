@@ -1,0 +1,232 @@
+// require, the node: modules, and what import statements of a main script come to.
+(function (cloche) {
+  "use strict";
+
+  const { defineProperty, hasOwn } = Object;
+
+  // The node: modules by name. Those of the other files are on `cloche`.
+  const timersModule = { ...cloche.timers, promises: cloche.timersPromises };
+  const nodeModules = {
+    "assert": cloche.assert,
+    "assert/strict": cloche.assert.strict,
+    "async_hooks": cloche.asyncHooks,
+    "buffer": cloche.bufferModule,
+    "child_process": cloche.childProcess,
+    "console": cloche.console,
+    "crypto": cloche.cryptoModule,
+    "events": cloche.EventEmitter,
+    "fs": cloche.fs,
+    "fs/promises": cloche.fs.promises,
+    "module": { builtinModules: [], createRequire: (from) => makeRequire(`${from}`.replace(/^file:\/\//, "")), isBuiltin: (name) => has(name) },
+    "os": cloche.os,
+    "path": cloche.path,
+    "path/posix": cloche.path,
+    "perf_hooks": { performance, PerformanceObserver: undefined },
+    "process": cloche.process,
+    "querystring": cloche.querystring,
+    "readline": cloche.readline,
+    "readline/promises": cloche.readline.promises,
+    "stream": cloche.stream,
+    "stream/promises": cloche.stream.promises,
+    "string_decoder": { StringDecoder: cloche.StringDecoder },
+    "timers": timersModule,
+    "timers/promises": cloche.timersPromises,
+    "url": cloche.urlModule,
+    "util": cloche.util,
+    "util/types": cloche.util.types,
+    "worker_threads": { isMainThread: true, parentPort: null, workerData: null, threadId: 0, Worker: cloche.noWorker, MessageChannel: undefined },
+  };
+  const plainName = (name) => name.startsWith("node:") ? name.slice(5) : name;
+  const has = (name) => hasOwn(nodeModules, plainName(name));
+  nodeModules.module.builtinModules.push(...Object.keys(nodeModules));
+
+  // The source of a node: module for import, run once while the image is made.
+  const reserved = /^(default|arguments|eval|await|break|case|catch|class|const|continue|debugger|delete|do|else|enum|export|extends|false|finally|for|function|if|implements|import|in|instanceof|interface|let|new|null|package|private|protected|public|return|static|super|switch|this|throw|true|try|typeof|var|void|while|with|yield)$/;
+  cloche.moduleSource = (name) => {
+    const value = nodeModules[name];
+    globalThis.__clocheModule = value;
+    const names = Object.keys(value).filter((key) => /^[A-Za-z_$][\w$]*$/.test(key) && !reserved.test(key));
+    const locals = names.map((key, i) => `const e${i} = m[${cloche.stringify(key)}];\nexport { e${i} as ${key} };`);
+    return `const m = globalThis.__clocheModule;\ndelete globalThis.__clocheModule;\nexport default m;\n${locals.join("\n")}\n`;
+  };
+
+  cloche.jsonModule = (text, file) => {
+    try {
+      cloche.parse(text);
+    } catch (error) {
+      throw new SyntaxError(`${file}: ${error.message}`);
+    }
+    return `export default JSON.parse(${cloche.stringify(text)});`;
+  };
+
+  // A CommonJS file as an ES module: it runs when it is loaded, and its exports are named as they are then.
+  const loaded = new Map(); // file -> exports, until the module has taken them
+  cloche.commonModule = (file) => {
+    const exports = requireFile(file, undefined);
+    loaded.set(file, exports);
+    const object = typeof exports === "object" && exports !== null || typeof exports === "function";
+    const names = object ? Object.keys(exports).filter((key) => /^[A-Za-z_$][\w$]*$/.test(key) && !reserved.test(key)) : [];
+    const take = Symbol.for("cloche.take");
+    defineProperty(globalThis, take, { value: (name) => loaded.get(name), configurable: true, writable: true });
+    const locals = names.map((key, i) => `const e${i} = m[${cloche.stringify(key)}]; export { e${i} as ${key} };`);
+    return `const m = globalThis[Symbol.for("cloche.take")](${cloche.stringify(file)}); export default m; ${locals.join(" ")}`;
+  };
+
+  // ---- require
+
+  const cache = Object.create(null);
+  let mainModule;
+
+  class Module {
+    constructor(id, parent) {
+      this.id = id;
+      this.path = cloche.path.dirname(id);
+      this.exports = {};
+      this.filename = id;
+      this.loaded = false;
+      this.children = [];
+      defineProperty(this, "parent", { value: parent, configurable: true, writable: true });
+      this.paths = [];
+    }
+    require(name) { return makeRequire(this.filename)(name); }
+  }
+
+  function readSource(file) {
+    const text = cloche.fs.readFileSync(file, "utf8");
+    return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
+  }
+
+  function requireFile(file, parent) {
+    const known = cache[file];
+    if (known !== undefined) return known.exports;
+    const module = new Module(file, parent);
+    cache[file] = module;
+    try {
+      if (file.endsWith(".json")) {
+        try {
+          module.exports = cloche.parse(readSource(file));
+        } catch (error) {
+          error.message = `${file}: ${error.message}`;
+          throw error;
+        }
+      } else {
+        const source = readSource(file).replace(/^#!.*/, "");
+        // On one line, so that the file's lines keep their numbers.
+        const fn = cloche.compile(`(function (exports, require, module, __filename, __dirname) {${source}\n})`, file);
+        fn.call(module.exports, module.exports, makeRequire(file, module), module, file, module.path);
+      }
+      module.loaded = true;
+    } catch (error) {
+      delete cache[file];
+      throw error;
+    }
+    return module.exports;
+  }
+
+  function resolve(from, name) {
+    if (typeof name !== "string") throw cloche.wrongType("id", "of type string", name);
+    if (name === "") throw cloche.nodeError(TypeError, "ERR_INVALID_ARG_VALUE", "The argument 'id' must be a non-empty string. Received ''");
+    const answer = cloche.resolve(from, name, "require");
+    if (answer[0] === "=") return answer.slice(1);
+    const [, code, message] = /^!(\S+) ([^]*)$/.exec(answer);
+    const error = new Error(code === "MODULE_NOT_FOUND" ? message.replace(" imported from ", "\nRequire stack:\n- ") : message);
+    error.code = code;
+    if (code === "MODULE_NOT_FOUND") error.requireStack = [from];
+    throw error;
+  }
+
+  function makeRequire(from, module) {
+    const require = (name) => {
+      const file = resolve(from, name);
+      return file.startsWith("node:") ? nodeModules[file.slice(5)] : requireFile(file, module);
+    };
+    require.resolve = (name) => {
+      const file = resolve(from, name);
+      return file.startsWith("node:") && !name.startsWith("node:") ? name : file;
+    };
+    require.resolve.paths = () => [];
+    require.cache = cache;
+    defineProperty(require, "main", { get: () => mainModule ??= mainOf(), configurable: true, enumerable: true });
+    return require;
+  }
+
+  function mainOf() {
+    const main = new Module(cloche.script().file, null);
+    main.id = ".";
+    main.exports = mainExports;
+    return main;
+  }
+
+  // The main script sees what a CommonJS file sees, as globals.
+  const mainExports = {};
+  cloche.globals({
+    require: makeRequire(""),
+  });
+  for (const [name, make] of Object.entries({
+    module: () => mainModule ??= mainOf(),
+    exports: () => mainExports,
+    __filename: () => cloche.script().file,
+    __dirname: () => cloche.path.dirname(cloche.script().file),
+    _importMeta: () => importMeta(),
+  })) {
+    defineProperty(globalThis, name, {
+      configurable: true, enumerable: false,
+      get: make,
+      set(value) { defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: false }); },
+    });
+  }
+
+  function importMeta() {
+    const { file, dir } = cloche.script();
+    return {
+      __proto__: null, dirname: dir, filename: file, main: true, url: `file://${file}`,
+      resolve: (name) => {
+        const answer = cloche.resolve(file, name, "import");
+        if (answer[0] !== "=") throw Object.assign(new Error(answer.slice(answer.indexOf(" ") + 1)), { code: "ERR_MODULE_NOT_FOUND" });
+        const found = answer.slice(1);
+        return found.startsWith("node:") ? found : `file://${found}`;
+      },
+    };
+  }
+
+  // ---- import statements of a main script
+
+  // Loads the modules in order, then binds the names as globals: a session's later turns see them too. A binding of a
+  // file's export is live, as the language has it.
+  cloche.link = async (json) => {
+    const decls = cloche.parse(json);
+    const base = cloche.script().file;
+    const spaces = [];
+    for (const { spec } of decls) {
+      const answer = cloche.resolve(base, spec, "import");
+      if (answer[0] === "=") {
+        spaces.push(await import(answer.slice(1)));
+        continue;
+      }
+      const [, code, message] = /^!(\S+) ([^]*)$/.exec(answer);
+      const error = new Error(message);
+      error.code = code;
+      throw error;
+    }
+    decls.forEach(({ spec, names }, i) => {
+      const space = spaces[i];
+      const fixed = has(spec);
+      for (const { imported, local } of names ?? []) {
+        if (imported === "*") {
+          bind(local, { value: space, writable: false });
+        } else if (!(imported in space)) {
+          throw new SyntaxError(`The requested module '${spec}' does not provide an export named '${imported}'`);
+        } else if (fixed) {
+          bind(local, { value: space[imported], writable: false });
+        } else {
+          bind(local, {
+            get: () => space[imported],
+            set() { throw new TypeError("Assignment to constant variable."); },
+          });
+        }
+      }
+    });
+  };
+
+  const bind = (name, d) => defineProperty(globalThis, name, { ...d, configurable: true, enumerable: true });
+})

@@ -1,0 +1,238 @@
+// The global process. Its environment holds what the sandbox was given and nothing of the host's.
+(function (cloche) {
+  "use strict";
+
+  const { EventEmitter, settings } = cloche;
+  const custom = Symbol.for("nodejs.util.inspect.custom");
+
+  class Process extends EventEmitter {}
+  Object.defineProperty(Process, "name", { value: "process" });
+  const process = new Process();
+
+  // The end of the program is the host's to know, so that it is told of listeners.
+  const atEnd = ["exit", "beforeExit", "uncaughtException", "unhandledRejection", "uncaughtExceptionMonitor"];
+  for (const name of ["on", "addListener", "once", "prependListener", "prependOnceListener"]) {
+    const method = EventEmitter.prototype[name];
+    Object.defineProperty(process, name, {
+      value(event, fn) {
+        if (atEnd.includes(event)) cloche.signal(3, 0);
+        return method.call(this, event, fn);
+      },
+      writable: true, configurable: true,
+    });
+  }
+
+  cloche.exiting = (code) => {
+    try {
+      process.emit("exit", code);
+    } finally {
+      for (const event of atEnd) process.removeAllListeners(event);
+      exitCode = undefined;
+    }
+  };
+
+  cloche.fatal = (error, origin) => {
+    process.emit("uncaughtExceptionMonitor", error, origin);
+    if (origin === "unhandledRejection" && process.listenerCount("unhandledRejection") > 0) {
+      process.emit("unhandledRejection", error, undefined);
+      return true;
+    }
+    if (process.listenerCount("uncaughtException") === 0) return false;
+    process.emit("uncaughtException", error, origin);
+    return true;
+  };
+
+  let exitCode;
+
+  function exit(code) {
+    if (code !== undefined) process.exitCode = code;
+    cloche.exit(exitCode ?? 0);
+  }
+
+  // A writable stream over standard output or error.
+  function stream(fd) {
+    const s = new EventEmitter();
+    return Object.assign(s, {
+      fd, isTTY: false, writable: true, columns: undefined, writableLength: 0,
+      write(chunk, encoding, done) {
+        if (typeof encoding === "function") done = encoding;
+        if (typeof chunk === "string") cloche.write(fd, chunk);
+        else if (ArrayBuffer.isView(chunk)) cloche.write(fd, chunk.buffer, chunk.byteOffset, chunk.byteLength);
+        else throw cloche.wrongType("chunk", "of type string or an instance of Buffer, TypedArray, or DataView", chunk);
+        if (typeof done === "function") cloche.nextTick(done);
+        return true;
+      },
+      end(chunk, encoding, done) {
+        if (chunk !== undefined && typeof chunk !== "function") this.write(chunk, encoding);
+        const last = [chunk, encoding, done].find((f) => typeof f === "function");
+        if (last) cloche.nextTick(last);
+        return this;
+      },
+      cork() {}, uncork() {}, getColorDepth: () => 1, hasColors: () => false, getWindowSize: () => [80, 24],
+      clearLine() { return true; }, cursorTo() { return true; }, moveCursor() { return true; },
+    });
+  }
+
+  // Standard input: events, async iteration, or all at once by fs.readFileSync(0).
+  cloche.readStdin = () => {
+    const parts = [];
+    for (;;) {
+      const part = new Uint8Array(cloche.stdin(65536));
+      if (part.length === 0) break;
+      parts.push(part);
+    }
+    return Buffer.concat(parts);
+  };
+  function stdin() {
+    const s = new EventEmitter();
+    let encoding = null;
+    let started = false;
+    const decode = (bytes) => encoding === null ? bytes : bytes.toString(encoding);
+    const start = () => {
+      if (started) return;
+      started = true;
+      cloche.timers.setImmediate(() => {
+        const all = cloche.readStdin();
+        if (all.length > 0) s.emit("data", decode(all));
+        s.emit("end");
+        s.emit("close");
+      });
+    };
+    return Object.assign(s, {
+      fd: 0, isTTY: false, readable: true,
+      setEncoding(name) { encoding = name ?? "utf8"; return this; },
+      on(event, fn) {
+        EventEmitter.prototype.on.call(this, event, fn);
+        if (event === "data" || event === "end") start();
+        if (event === "readable") {
+          let left = cloche.readStdin();
+          s.read = () => {
+            if (left === null || left.length === 0) return null;
+            const out = decode(left);
+            left = null;
+            return out;
+          };
+          cloche.timers.setImmediate(() => {
+            s.emit("readable");
+            s.emit("end");
+          });
+        }
+        return this;
+      },
+      addListener(event, fn) { return this.on(event, fn); },
+      resume() { start(); return this; }, pause() { return this; }, ref() { return this; }, unref() { return this; },
+      read: () => null, setRawMode() { return this; },
+      async *[Symbol.asyncIterator]() {
+        const all = cloche.readStdin();
+        if (all.length > 0) yield decode(all);
+      },
+      pipe(target) {
+        this.on("data", (chunk) => target.write(chunk));
+        this.on("end", () => { if (target.fd === undefined) target.end?.(); });
+        return target;
+      },
+    });
+  }
+
+  const hrtime = (previous) => {
+    const ns = hrtime.bigint();
+    const now = [Number(ns / 1000000000n), Number(ns % 1000000000n)];
+    if (previous === undefined) return now;
+    let s = now[0] - previous[0];
+    let n = now[1] - previous[1];
+    if (n < 0) {
+      s--;
+      n += 1e9;
+    }
+    return [s, n];
+  };
+  hrtime.bigint = () => BigInt(Math.round(cloche.now() * 1e6));
+
+  let argv; // of this turn, made at first use
+  let env;
+  cloche.onBegin.push(() => {
+    argv = undefined;
+    env = undefined;
+  });
+  const accessors = {
+    argv: {
+      get: () => argv ??= ["/usr/local/bin/node", cloche.script().file, ...settings.args],
+      set: (value) => { argv = value; },
+    },
+    // As in Node every value is text.
+    env: {
+      get: () => env ??= new Proxy(Object.assign({}, settings.env), {
+        set(target, key, value) {
+          target[key] = typeof key === "symbol" ? value : `${value}`;
+          return true;
+        },
+        defineProperty(target, key, d) {
+          if ("value" in d) d.value = `${d.value}`;
+          return Reflect.defineProperty(target, key, d);
+        },
+      }),
+      set: (value) => { env = value; },
+    },
+    exitCode: {
+      get: () => exitCode,
+      set(code) {
+        if (code !== undefined && code !== null && !Number.isInteger(typeof code === "string" && code !== "" ? +code : code)) {
+          throw cloche.wrongType("code", "an integer", code);
+        }
+        exitCode = code == null ? undefined : +code;
+        cloche.signal(4, exitCode ?? 0);
+      },
+    },
+    title: { get: () => "node", set() {} },
+  };
+  for (const name of Object.keys(accessors)) {
+    Object.defineProperty(process, name, { ...accessors[name], enumerable: true, configurable: true });
+  }
+
+  const refuse = (name, why) => () => { throw cloche.unavailable(`process.${name}`, why); };
+
+  Object.assign(process, {
+    exit,
+    reallyExit: exit,
+    abort: () => cloche.exit(134),
+    nextTick: cloche.nextTick,
+    hrtime,
+    uptime: () => cloche.now() / 1000,
+    cwd: () => cloche.script().dir,
+    chdir: refuse("chdir", "the working directory is fixed; use absolute paths"),
+    kill: refuse("kill", "there are no other processes"),
+    dlopen: refuse("dlopen", "native modules cannot be loaded"),
+    binding: refuse("binding", "there is no Node inside"),
+    umask: () => 0o22,
+    memoryUsage: Object.assign(() => ({ rss: 0, heapTotal: 0, heapUsed: 0, external: 0, arrayBuffers: 0 }), { rss: () => 0 }),
+    cpuUsage: () => ({ user: Math.round(cloche.now() * 1000), system: 0 }),
+    resourceUsage: () => ({ userCPUTime: Math.round(cloche.now() * 1000), systemCPUTime: 0, maxRSS: 0 }),
+    emitWarning(warning, type = "Warning") {
+      const name = typeof type === "string" ? type : type?.type ?? "Warning";
+      cloche.console.error(`(node:1) ${warning instanceof Error ? warning.toString() : `${name}: ${warning}`}`);
+    },
+    getuid: () => 1000, geteuid: () => 1000, getgid: () => 1000, getegid: () => 1000, getgroups: () => [1000],
+    platform: "linux",
+    arch: "wasm32",
+    pid: 1,
+    ppid: 0,
+    execPath: "/usr/local/bin/node",
+    execArgv: [],
+    argv0: "node",
+    exiting: false,
+    version: "v20.0.0",
+    versions: { node: "20.0.0", quickjs: cloche.engineVersion ?? "", cloche: "1" },
+    release: { name: "node" },
+    config: { variables: {}, target_defaults: {} },
+    features: { inspector: false, ipv6: false, tls: false },
+    allowedNodeEnvironmentFlags: new Set(),
+    report: undefined,
+  });
+  cloche.lazy(process, "stdout", () => stream(1), true);
+  cloche.lazy(process, "stderr", () => stream(2), true);
+  cloche.lazy(process, "stdin", stdin, true);
+  Object.defineProperty(process, Symbol.toStringTag, { value: "process", configurable: true });
+
+  cloche.process = process;
+  cloche.globals({ process });
+})

@@ -1,0 +1,525 @@
+// node:stream in its usual uses (events, pipe, async iteration, pipeline, finished), node:readline, and the
+// refusal of node:child_process. Buffers are not limited by highWaterMark but for what write() and push() return.
+(function (cloche) {
+  "use strict";
+
+  const { EventEmitter, Buffer, nextTick } = cloche;
+
+  class Stream extends EventEmitter {
+    destroyed = false;
+    errored = null;
+    closed = false;
+    destroy(error) {
+      if (this.destroyed) return this;
+      this.destroyed = true;
+      this.errored = error ?? null;
+      const done = (failure) => nextTick(() => {
+        failure ??= error;
+        if (failure) this.emit("error", failure);
+        this.closed = true;
+        this.emit("close");
+      });
+      if (this._destroy) this._destroy(error ?? null, done);
+      else done();
+      return this;
+    }
+    pipe(target, options) { return pipe(this, target, options); }
+  }
+
+  function pipe(source, target, options) {
+    source.on("data", (chunk) => {
+      if (target.write(chunk) === false) {
+        source.pause();
+        target.once("drain", () => source.resume());
+      }
+    });
+    if (options?.end !== false && target !== cloche.process.stdout && target !== cloche.process.stderr) {
+      source.on("end", () => target.end());
+    }
+    target.emit("pipe", source);
+    return target;
+  }
+
+  // ---- Readable
+
+  const readable = {
+    push(chunk, encoding) {
+      const s = this._in;
+      if (chunk === null) {
+        s.ended = true;
+      } else {
+        if (!s.objects && typeof chunk === "string") chunk = s.decoder ? chunk : Buffer.from(chunk, encoding);
+        if (s.decoder && typeof chunk !== "string") chunk = s.decoder.write(chunk);
+        if (s.objects || chunk.length > 0) s.queue.push(chunk);
+      }
+      s.reading = false;
+      schedule(this);
+      return s.queue.length < s.high;
+    },
+    unshift(chunk) { this._in.queue.unshift(chunk); },
+    setEncoding(name) {
+      this._in.decoder = new cloche.StringDecoder(name);
+      return this;
+    },
+    on(event, fn) {
+      EventEmitter.prototype.on.call(this, event, fn);
+      if (event === "data" && this._in.flowing !== false) this.resume();
+      if (event === "readable") {
+        this._in.wanted = true;
+        schedule(this);
+      }
+      return this;
+    },
+    read() {
+      const s = this._in;
+      if (s.queue.length === 0) {
+        fill(this);
+        if (s.queue.length === 0) {
+          schedule(this);
+          return null;
+        }
+      }
+      if (s.objects) return s.queue.shift();
+      const all = s.queue.splice(0);
+      schedule(this);
+      return all.length === 1 ? all[0] : typeof all[0] === "string" ? all.join("") : Buffer.concat(all);
+    },
+    resume() {
+      this._in.flowing = true;
+      schedule(this);
+      return this;
+    },
+    pause() {
+      this._in.flowing = false;
+      return this;
+    },
+    isPaused() { return this._in.flowing === false; },
+    async *[Symbol.asyncIterator]() {
+      const s = this._in;
+      let wake;
+      const onChange = () => wake?.();
+      this.on("error", onChange);
+      this.on("close", onChange);
+      s.onChange = onChange;
+      try {
+        for (;;) {
+          if (this.errored) throw this.errored;
+          if (s.queue.length > 0) {
+            yield s.queue.shift();
+            continue;
+          }
+          if (s.ended || this.destroyed) break;
+          const waiting = new Promise((resolve) => { wake = resolve; });
+          fill(this);
+          if (s.queue.length === 0 && !s.ended && !this.errored) await waiting;
+        }
+        if (!s.endEmitted) {
+          s.endEmitted = true;
+          this.emit("end");
+        }
+      } finally {
+        s.onChange = undefined;
+        this.destroy();
+      }
+    },
+    // Helpers that gather or transform.
+    async toArray() {
+      const out = [];
+      for await (const chunk of this) out.push(chunk);
+      return out;
+    },
+    async forEach(fn) { for await (const chunk of this) await fn(chunk); },
+    async reduce(fn, initial) {
+      let value = initial;
+      for await (const chunk of this) value = await fn(value, chunk);
+      return value;
+    },
+    map(fn) {
+      const source = this;
+      return Readable.from((async function* () { for await (const chunk of source) yield await fn(chunk); })());
+    },
+    filter(fn) {
+      const source = this;
+      return Readable.from((async function* () { for await (const chunk of source) if (await fn(chunk)) yield chunk; })());
+    },
+  };
+
+  function initReadable(stream, options) {
+    stream._in = {
+      queue: [], ended: false, endEmitted: false, reading: false, flowing: null, scheduled: false, wanted: false, onChange: undefined,
+      objects: !!(options?.objectMode || options?.readableObjectMode), high: options?.highWaterMark ?? 16,
+      decoder: options?.encoding ? new cloche.StringDecoder(options.encoding) : undefined,
+    };
+    if (options?.read) stream._read = options.read;
+    if (options?.destroy) stream._destroy = options.destroy;
+    stream.readable = true;
+  }
+
+  function fill(stream) {
+    const s = stream._in;
+    if (s.reading || s.ended || stream.destroyed || !stream._read) return;
+    s.reading = true;
+    try {
+      stream._read(Math.max(s.high, 16384));
+    } catch (error) {
+      stream.destroy(error);
+    }
+  }
+
+  function schedule(stream) {
+    const s = stream._in;
+    s.onChange?.();
+    if (s.scheduled) return;
+    s.scheduled = true;
+    nextTick(() => {
+      s.scheduled = false;
+      if (s.onChange || stream.destroyed) return;
+      if (s.wanted) {
+        if (s.queue.length === 0) fill(stream);
+        if (s.queue.length > 0 || s.ended && !s.endEmitted) stream.emit("readable");
+      } else if (s.flowing) {
+        while (s.flowing && s.queue.length > 0) stream.emit("data", s.queue.shift());
+        if (s.flowing && !s.ended) fill(stream);
+      }
+      if (s.ended && s.queue.length === 0 && !s.endEmitted && (s.flowing || s.wanted)) {
+        const tail = s.decoder?.end();
+        if (tail) stream.emit("data", tail);
+        s.endEmitted = true;
+        stream.readable = false;
+        stream.emit("end");
+        if (!stream._out || stream._out.finished) stream.destroy();
+      }
+    });
+  }
+
+  class Readable extends Stream {
+    constructor(options) {
+      super();
+      initReadable(this, options);
+    }
+    static from(source, options) {
+      const it = typeof source === "string" || source instanceof Uint8Array ? [source].values() : source[Symbol.asyncIterator]?.() ?? source[Symbol.iterator]();
+      return new Readable({
+        objectMode: true, ...options,
+        async read() {
+          try {
+            const { done, value } = await it.next();
+            this.push(done ? null : await value);
+          } catch (error) {
+            this.destroy(error);
+          }
+        },
+      });
+    }
+  }
+  install(Readable, readable);
+
+  // ---- Writable
+
+  const writable = {
+    write(chunk, encoding, done) {
+      if (typeof encoding === "function") [done, encoding] = [encoding, undefined];
+      const s = this._out;
+      if (s.ending) {
+        const error = cloche.nodeError(Error, "ERR_STREAM_WRITE_AFTER_END", "write after end");
+        nextTick(() => {
+          done?.(error);
+          this.destroy(error);
+        });
+        return false;
+      }
+      if (!s.objects && s.strings && typeof chunk === "string") {
+        chunk = Buffer.from(chunk, encoding ?? s.encoding);
+        encoding = "buffer";
+      } else if (!s.objects && typeof chunk !== "string" && !ArrayBuffer.isView(chunk)) {
+        throw cloche.wrongType("chunk", "of type string or an instance of Buffer, TypedArray, or DataView", chunk);
+      }
+      s.queue.push([chunk, encoding ?? "utf8", done]);
+      pump(this);
+      const room = s.queue.length < s.high;
+      s.needDrain ||= !room;
+      return room;
+    },
+    end(chunk, encoding, done) {
+      if (typeof chunk === "function") [done, chunk] = [chunk, undefined];
+      if (typeof encoding === "function") [done, encoding] = [encoding, undefined];
+      if (chunk !== undefined && chunk !== null) this.write(chunk, encoding);
+      if (done) this.once("finish", done);
+      this._out.ending = true;
+      this.writable = false;
+      pump(this);
+      return this;
+    },
+    cork() {}, uncork() {},
+    setDefaultEncoding(name) {
+      this._out.encoding = name;
+      return this;
+    },
+  };
+
+  function initWritable(stream, options) {
+    stream._out = {
+      queue: [], writing: false, ending: false, finished: false, needDrain: false, high: 16, encoding: options?.defaultEncoding ?? "utf8",
+      objects: !!(options?.objectMode || options?.writableObjectMode), strings: options?.decodeStrings !== false,
+    };
+    for (const name of ["write", "final", "destroy", "writev"]) if (options?.[name]) stream[`_${name}`] = options[name];
+    stream.writable = true;
+  }
+
+  function pump(stream) {
+    const s = stream._out;
+    if (s.writing || stream.destroyed) return;
+    if (s.queue.length === 0) {
+      if (s.needDrain && !s.ending) {
+        s.needDrain = false;
+        nextTick(() => stream.emit("drain"));
+      }
+      if (s.ending && !s.finished) {
+        s.finished = true;
+        const finish = (error) => {
+          if (error) return stream.destroy(error);
+          nextTick(() => {
+            stream.emit("finish");
+            if (!stream._in || stream._in.endEmitted) stream.destroy();
+          });
+        };
+        if (stream._final) stream._final(finish);
+        else finish();
+      }
+      return;
+    }
+    const [chunk, encoding, done] = s.queue.shift();
+    s.writing = true;
+    let sync = true;
+    const after = (error) => {
+      s.writing = false;
+      if (error) {
+        done?.(error);
+        stream.destroy(error);
+        return;
+      }
+      if (done) nextTick(done);
+      if (sync) nextTick(() => pump(stream));
+      else pump(stream);
+    };
+    try {
+      if (stream._write) stream._write(chunk, encoding, after);
+      else if (stream._writev) stream._writev([{ chunk, encoding }], after);
+      else after();
+    } catch (error) {
+      after(error);
+    }
+    sync = false;
+  }
+
+  class Writable extends Stream {
+    constructor(options) {
+      super();
+      initWritable(this, options);
+    }
+  }
+  install(Writable, writable);
+
+  class Duplex extends Stream {
+    constructor(options) {
+      super();
+      initReadable(this, options);
+      initWritable(this, options);
+    }
+  }
+  install(Duplex, { ...readable, ...writable });
+
+  class Transform extends Duplex {
+    constructor(options) {
+      super({ ...options, read: undefined, write: undefined, final: undefined });
+      if (options?.transform) this._transform = options.transform;
+      if (options?.flush) this._flush = options.flush;
+    }
+    _write(chunk, encoding, done) {
+      this._transform(chunk, encoding, (error, value) => {
+        if (!error && value !== undefined && value !== null) this.push(value);
+        done(error);
+      });
+    }
+    _final(done) {
+      if (!this._flush) {
+        this.push(null);
+        return done();
+      }
+      this._flush((error, value) => {
+        if (!error && value !== undefined && value !== null) this.push(value);
+        this.push(null);
+        done(error);
+      });
+    }
+    _transform(chunk, encoding, done) { done(null, chunk); }
+  }
+  class PassThrough extends Transform {}
+
+  function install(Class, methods) {
+    for (const name of Reflect.ownKeys(methods)) {
+      Object.defineProperty(Class.prototype, name, { value: methods[name], writable: true, configurable: true });
+    }
+  }
+
+  // Calls done when a stream has ended, finished or failed.
+  function finished(stream, options, done) {
+    if (typeof options === "function") [done, options] = [options, undefined];
+    let called = false;
+    const call = (error) => {
+      if (called) return;
+      called = true;
+      done.call(stream, error);
+    };
+    stream.on("error", call);
+    stream.on(stream._out ? "finish" : "end", () => { if (!stream._in || !stream._out || stream._in.endEmitted || options?.readable === false) call(); });
+    if (stream._in && stream._out) stream.on("end", () => { if (stream._out.finished) call(); });
+    stream.on("close", () => {
+      if (stream.errored) call(stream.errored);
+      else if (stream._in && !stream._in.endEmitted && !stream._out) call(cloche.nodeError(Error, "ERR_STREAM_PREMATURE_CLOSE", "Premature close"));
+      else call();
+    });
+    return () => { called = true; };
+  }
+
+  function pipeline(...streams) {
+    const done = typeof streams.at(-1) === "function" && streams.length > 1 && streams.at(-1).length <= 2 && !isGenerator(streams.at(-1)) ? streams.pop() : () => {};
+    streams = streams.flat();
+    let failed = false;
+    const fail = (error) => {
+      if (failed) return;
+      failed = true;
+      for (const s of streams) s.destroy?.();
+      done(error);
+    };
+    let source = streams[0];
+    if (typeof source === "function") source = source();
+    if (typeof source.pipe !== "function") source = Readable.from(source);
+    source.on("error", fail);
+    for (let i = 1; i < streams.length; i++) {
+      const last = i === streams.length - 1;
+      let next = streams[i];
+      if (typeof next === "function") {
+        const out = next(source, {});
+        if (last && typeof out?.then === "function") {
+          out.then((value) => { if (!failed) done(undefined, value); }, fail);
+          return;
+        }
+        next = Readable.from(out);
+        next.on("error", fail);
+      } else {
+        next.on("error", fail);
+        source.pipe(next);
+      }
+      source = next;
+    }
+    finished(source, (error) => {
+      if (error) fail(error);
+      else if (!failed) done();
+    });
+    if (source._in && !source._out) source.resume();
+    return source;
+  }
+  const isGenerator = (fn) => /GeneratorFunction/.test(Object.prototype.toString.call(fn));
+
+  const promises = {
+    pipeline: (...streams) => new Promise((resolve, reject) => {
+      if (typeof streams.at(-1) === "object" && streams.at(-1)?.pipe === undefined && streams.at(-1)?.write === undefined && !streams.at(-1)?.[Symbol.asyncIterator]) streams.pop();
+      pipeline(...streams, (error, value) => error ? reject(error) : resolve(value));
+    }),
+    finished: (stream, options) => new Promise((resolve, reject) => finished(stream, options, (error) => error ? reject(error) : resolve())),
+  };
+
+  cloche.stream = Object.assign(Stream, { Stream, Readable, Writable, Duplex, Transform, PassThrough, pipeline, finished, promises });
+
+  // ---- node:readline
+
+  class Interface extends EventEmitter {
+    #lines;
+    #closed = false;
+    #waiting = [];
+    constructor(options) {
+      super();
+      this.input = options?.input;
+      this.output = options?.output;
+      this.terminal = false;
+      this.prompts = options?.prompt ?? "> ";
+      this.#lines = this.#read();
+      cloche.timers.setImmediate(() => this.#run());
+    }
+    async *#read() {
+      let rest = "";
+      const decoder = new cloche.StringDecoder("utf8");
+      for await (const chunk of this.input) {
+        rest += typeof chunk === "string" ? chunk : decoder.write(chunk);
+        const all = rest.split(/\r\n|\n|\r/);
+        rest = all.pop();
+        yield* all;
+      }
+      rest += decoder.end();
+      if (rest !== "") yield rest;
+    }
+    async #run() {
+      while (!this.#closed) {
+        if (this.iterating) return;
+        if (this.listenerCount("line") === 0 && this.#waiting.length === 0) {
+          await cloche.timersPromises.setImmediate();
+          if (this.idle && this.listenerCount("line") === 0 && this.#waiting.length === 0) return;
+          this.idle = true;
+          continue;
+        }
+        this.idle = false;
+        let next;
+        try {
+          next = await this.#lines.next();
+        } catch (error) {
+          this.emit("error", error);
+          return this.close();
+        }
+        if (next.done) return this.close();
+        if (this.#waiting.length > 0) this.#waiting.shift()(next.value);
+        else this.emit("line", next.value);
+      }
+    }
+    setPrompt(text) { this.prompts = text; }
+    getPrompt() { return this.prompts; }
+    prompt() { this.output?.write(this.prompts); }
+    question(text, options, done) {
+      if (typeof options === "function") done = options;
+      this.output?.write(text);
+      this.#waiting.push(done);
+      if (this.idle) {
+        this.idle = false;
+        cloche.timers.setImmediate(() => this.#run());
+      }
+    }
+    write() {}
+    pause() { return this; }
+    resume() { return this; }
+    close() {
+      if (this.#closed) return;
+      this.#closed = true;
+      this.emit("close");
+    }
+    async *[Symbol.asyncIterator]() {
+      this.iterating = true;
+      yield* this.#lines;
+      this.close();
+    }
+    [Symbol.dispose]() { this.close(); }
+  }
+  class PromiseInterface extends Interface {
+    question(text) { return new Promise((resolve) => super.question(text, resolve)); }
+  }
+  const make = (Class) => (input, output) => new Class(input?.input !== undefined || input?.output !== undefined ? input : { input, output });
+  cloche.readline = {
+    Interface, createInterface: make(Interface), clearLine: () => true, cursorTo: () => true, moveCursor: () => true, clearScreenDown: () => true,
+    emitKeypressEvents() {},
+    promises: { Interface: PromiseInterface, createInterface: make(PromiseInterface) },
+  };
+
+  // ---- node:child_process
+
+  const noProcess = (name) => () => { throw cloche.unavailable(`child_process.${name}`, "programs cannot start processes here; do the work in JavaScript"); };
+  cloche.childProcess = Object.fromEntries(["exec", "execSync", "execFile", "execFileSync", "spawn", "spawnSync", "fork"].map((name) => [name, noProcess(name)]));
+})

@@ -1,0 +1,305 @@
+// node:util and node:async_hooks.
+(function (cloche) {
+  "use strict";
+
+  const { is, inspect, span } = cloche;
+  const { hasOwn, getPrototypeOf, defineProperty } = Object;
+  const kPromisify = Symbol.for("nodejs.util.promisify.custom");
+  const toString = cloche.uncurry(Object.prototype.toString);
+  const tagged = (tag) => (v) => toString(v) === `[object ${tag}]`;
+  const viewOf = (name) => (v) => ArrayBuffer.isView(v) && v[Symbol.toStringTag] === name;
+  const objects = (test) => (v) => typeof v === "object" && v !== null && test(v);
+
+  const types = {
+    isAnyArrayBuffer: objects((v) => is.arrayBuffer(v) || is.sharedArrayBuffer(v)),
+    isArrayBuffer: objects(is.arrayBuffer),
+    isArrayBufferView: ArrayBuffer.isView,
+    isArgumentsObject: objects(tagged("Arguments")),
+    isAsyncFunction: (v) => typeof v === "function" && (tagged("AsyncFunction")(v) || tagged("AsyncGeneratorFunction")(v)),
+    isBoxedPrimitive: objects((v) => ["Number", "String", "Boolean", "BigInt", "Symbol"].some((t) => tagged(t)(v))),
+    isBooleanObject: objects(tagged("Boolean")),
+    isNumberObject: objects(tagged("Number")),
+    isStringObject: objects(tagged("String")),
+    isSymbolObject: objects(tagged("Symbol")),
+    isBigIntObject: objects(tagged("BigInt")),
+    isDataView: objects(is.dataView),
+    isDate: objects(is.date),
+    isGeneratorFunction: (v) => typeof v === "function" && (tagged("GeneratorFunction")(v) || tagged("AsyncGeneratorFunction")(v)),
+    isGeneratorObject: objects(tagged("Generator")),
+    isMap: objects(is.map),
+    isMapIterator: objects(tagged("Map Iterator")),
+    isModuleNamespaceObject: objects(tagged("Module")),
+    isNativeError: objects(is.error),
+    isPromise: objects(is.promise),
+    isProxy: (v) => (typeof v === "object" && v !== null || typeof v === "function") && cloche.peek(2, v) !== undefined,
+    isRegExp: objects(is.regexp),
+    isSet: objects(is.set),
+    isSetIterator: objects(tagged("Set Iterator")),
+    isSharedArrayBuffer: objects(is.sharedArrayBuffer),
+    isTypedArray: objects(is.typedArray),
+    isWeakMap: objects(is.weakMap),
+    isWeakSet: objects(is.weakSet),
+    isExternal: () => false,
+  };
+  for (const name of ["Uint8Array", "Uint8ClampedArray", "Uint16Array", "Uint32Array", "Int8Array", "Int16Array", "Int32Array",
+    "Float32Array", "Float64Array", "BigInt64Array", "BigUint64Array"]) types[`is${name}`] = viewOf(name);
+
+  // ---- deep equality, as assert.deepEqual and deepStrictEqual define it
+
+  function deepEqual(a, b, strict, seen = new Map()) {
+    if (a === b) return a !== 0 || !strict || Object.is(a, b);
+    if (strict ? typeof a !== "object" : a === null || typeof a !== "object") {
+      if (typeof a === "number" && a !== a && b !== b) return true;
+      return strict ? false : (b === null || typeof b !== "object") && typeof a !== "function" && a == b; // eslint-disable-line eqeqeq
+    }
+    if (typeof b !== "object" || a === null || b === null) return false;
+    if (strict && getPrototypeOf(a) !== getPrototypeOf(b)) return false;
+    const tagA = toString(a);
+    if (tagA !== toString(b)) return false;
+    if (Array.isArray(a) !== Array.isArray(b)) return false;
+    if (Array.isArray(a) && a.length !== b.length) return false;
+    if (is.date(a) !== is.date(b) || is.regexp(a) !== is.regexp(b) || is.error(a) !== is.error(b)) return false;
+    if (is.date(a)) {
+      if (a.getTime() !== b.getTime() && !(Number.isNaN(a.getTime()) && Number.isNaN(b.getTime()))) return false;
+    } else if (is.regexp(a)) {
+      if (a.source !== b.source || a.flags !== b.flags || a.lastIndex !== b.lastIndex) return false;
+    } else if (is.error(a)) {
+      if (a.message !== b.message || a.name !== b.name) return false;
+      if (hasOwn(a, "cause") !== hasOwn(b, "cause") || hasOwn(a, "cause") && !deepEqual(a.cause, b.cause, strict, seen)) return false;
+    } else if (ArrayBuffer.isView(a)) {
+      if (!ArrayBuffer.isView(b) || a.byteLength !== b.byteLength) return false;
+      const x = new Uint8Array(...span(a));
+      const y = new Uint8Array(...span(b));
+      if (!strict && is.typedArray(a) && /^\[object Float/.test(tagA)) {
+        for (let i = 0; i < a.length; i++) if (a[i] !== b[i] && (a[i] === a[i] || b[i] === b[i])) return false;
+      } else {
+        for (let i = 0; i < x.length; i++) if (x[i] !== y[i]) return false;
+      }
+      return sameKeys(a, b, strict, seen, (key) => !/^\d+$/.test(key));
+    } else if (is.arrayBuffer(a)) {
+      if (!is.arrayBuffer(b) || !deepEqual(new Uint8Array(a), new Uint8Array(b), true)) return false;
+    } else if (types.isBoxedPrimitive(a)) {
+      if (!types.isBoxedPrimitive(b) || !Object.is(a.valueOf(), b.valueOf())) return false;
+    } else if (is.weakMap(a) || is.weakSet(a) || is.promise(a)) {
+      return false;
+    }
+    const partners = seen.get(a);
+    if (partners?.has(b)) return true;
+    if (partners) partners.add(b);
+    else seen.set(a, new Set([b]));
+    const equal = contents(a, b, strict, seen) && sameKeys(a, b, strict, seen, () => true);
+    seen.get(a).delete(b);
+    return equal;
+  }
+
+  function contents(a, b, strict, seen) {
+    if (is.set(a) !== is.set(b) || is.map(a) !== is.map(b)) return false;
+    if (is.set(a)) {
+      if (a.size !== b.size) return false;
+      const left = new Set([...b].filter((v) => !a.has(v)));
+      for (const v of a) {
+        if (b.has(v)) continue;
+        if (strict && (typeof v !== "object" || v === null)) return false;
+        const match = [...left].find((w) => deepEqual(v, w, strict, seen));
+        if (match === undefined && !left.has(undefined)) return false;
+        left.delete(match);
+      }
+      return left.size === 0;
+    }
+    if (is.map(a)) {
+      if (a.size !== b.size) return false;
+      const left = new Map([...b].filter(([k]) => !a.has(k)));
+      for (const [k, v] of a) {
+        if (b.has(k)) {
+          if (!deepEqual(v, b.get(k), strict, seen)) return false;
+          continue;
+        }
+        if (strict && (typeof k !== "object" || k === null)) return false;
+        const match = [...left].find(([l, w]) => deepEqual(k, l, strict, seen) && deepEqual(v, w, strict, seen));
+        if (match === undefined) return false;
+        left.delete(match[0]);
+      }
+      return left.size === 0;
+    }
+    return true;
+  }
+
+  function sameKeys(a, b, strict, seen, filter) {
+    const keys = Object.keys(a).filter(filter);
+    if (keys.length !== Object.keys(b).filter(filter).length) return false;
+    for (const key of keys) if (!hasOwn(b, key) || !deepEqual(a[key], b[key], strict, seen)) return false;
+    if (strict) {
+      const symbols = (o) => Object.getOwnPropertySymbols(o).filter((s) => Object.prototype.propertyIsEnumerable.call(o, s));
+      const list = symbols(a);
+      if (list.length !== symbols(b).length) return false;
+      for (const s of list) if (!hasOwn(b, s) || !deepEqual(a[s], b[s], strict, seen)) return false;
+    }
+    return true;
+  }
+  cloche.deepEqual = deepEqual;
+
+  // ---- callbacks and promises
+
+  function promisify(fn) {
+    if (typeof fn !== "function") throw cloche.wrongType("original", "of type function", fn);
+    if (fn[kPromisify]) return fn[kPromisify];
+    const out = function (...args) {
+      return new Promise((resolve, reject) => {
+        fn.call(this, ...args, (error, value) => error ? reject(error) : resolve(value));
+      });
+    };
+    Object.setPrototypeOf(out, getPrototypeOf(fn));
+    return Object.defineProperties(out, Object.getOwnPropertyDescriptors(fn));
+  }
+  promisify.custom = kPromisify;
+  defineProperty(cloche.timers.setTimeout, kPromisify, { value: cloche.timersPromises.setTimeout });
+  defineProperty(cloche.timers.setImmediate, kPromisify, { value: cloche.timersPromises.setImmediate });
+
+  function callbackify(fn) {
+    return function (...args) {
+      const done = args.pop();
+      fn.apply(this, args).then((value) => cloche.nextTick(done, null, value), (reason) => cloche.nextTick(done, reason ?? new Error("Promise was rejected with a falsy value")));
+    };
+  }
+
+  const warned = new Set();
+  function deprecate(fn, message, code) {
+    return function (...args) {
+      if (!warned.has(code ?? fn)) {
+        warned.add(code ?? fn);
+        cloche.console.error(`(node:1) ${code ? `[${code}] ` : ""}DeprecationWarning: ${message}`);
+      }
+      return new.target ? Reflect.construct(fn, args, new.target) : fn.apply(this, args);
+    };
+  }
+
+  function inherits(Class, Super) {
+    defineProperty(Class, "super_", { value: Super, writable: true, configurable: true });
+    Object.setPrototypeOf(Class.prototype, Super.prototype);
+  }
+
+  // ---- util.parseArgs
+
+  function parseArgs({ args = cloche.process.argv.slice(2), options = {}, strict = true, allowPositionals = !strict, tokens: wantTokens = false } = {}) {
+    const values = Object.create(null);
+    const positionals = [];
+    const short = Object.fromEntries(Object.entries(options).filter(([, o]) => o.short).map(([name, o]) => [o.short, name]));
+    const fail = (code, message) => cloche.nodeError(TypeError, code, message);
+    const store = (name, value, raw) => {
+      const o = options[name];
+      if (strict && o === undefined) throw fail("ERR_PARSE_ARGS_UNKNOWN_OPTION", `Unknown option '${raw}'`);
+      if (strict && o.type === "string" && value === undefined) throw fail("ERR_PARSE_ARGS_INVALID_OPTION_VALUE", `Option '${raw} <value>' argument missing`);
+      if (strict && o.type === "boolean" && value !== undefined) throw fail("ERR_PARSE_ARGS_INVALID_OPTION_VALUE", `Option '${raw}' does not take an argument`);
+      value ??= true;
+      if (o?.multiple) (values[name] ??= []).push(value);
+      else values[name] = value;
+    };
+    const takes = (name) => options[name]?.type === "string";
+    for (let i = 0; i < args.length; i++) {
+      const arg = args[i];
+      if (arg === "--") {
+        positionals.push(...args.slice(i + 1));
+        break;
+      }
+      const long = /^--([^=]+)(?:=([^]*))?$/.exec(arg);
+      if (long) {
+        const [, name, value] = long;
+        store(name, value === undefined && takes(name) && args[i + 1] !== undefined && !args[i + 1].startsWith("-") ? args[++i] : value, `--${name}`);
+      } else if (/^-[^-]/.test(arg)) {
+        for (let j = 1; j < arg.length; j++) {
+          const name = short[arg[j]] ?? arg[j];
+          if (takes(name)) {
+            const rest = arg.slice(j + 1);
+            store(name, rest !== "" ? rest : args[++i], `-${arg[j]}`);
+            break;
+          }
+          store(name, undefined, `-${arg[j]}`);
+        }
+      } else {
+        if (!allowPositionals) throw fail("ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL", `Unexpected argument '${arg}'. This command does not take positional arguments`);
+        positionals.push(arg);
+      }
+    }
+    for (const [name, o] of Object.entries(options)) if (o.default !== undefined && values[name] === undefined) values[name] = o.default;
+    return { values, positionals };
+  }
+
+  const isOld = {
+    isArray: Array.isArray,
+    isBoolean: (v) => typeof v === "boolean",
+    isBuffer: (v) => cloche.Buffer.isBuffer(v),
+    isDate: types.isDate,
+    isError: types.isNativeError,
+    isFunction: (v) => typeof v === "function",
+    isNull: (v) => v === null,
+    isNullOrUndefined: (v) => v == null,
+    isNumber: (v) => typeof v === "number",
+    isObject: (v) => v !== null && typeof v === "object",
+    isPrimitive: (v) => v === null || typeof v !== "object" && typeof v !== "function",
+    isRegExp: types.isRegExp,
+    isString: (v) => typeof v === "string",
+    isSymbol: (v) => typeof v === "symbol",
+    isUndefined: (v) => v === undefined,
+  };
+
+  cloche.util = {
+    inspect,
+    format: cloche.format,
+    formatWithOptions: cloche.formatWithOptions,
+    types,
+    promisify,
+    callbackify,
+    deprecate,
+    inherits,
+    isDeepStrictEqual: (a, b) => deepEqual(a, b, true),
+    stripVTControlCharacters: (text) => text.replace(/\u001b\[[0-9;]*[A-Za-z]|\u001b\][^\u0007]*\u0007/g, ""),
+    toUSVString: (text) => `${text}`.toWellFormed(),
+    debuglog: () => Object.assign(() => {}, { enabled: false }),
+    debug: () => Object.assign(() => {}, { enabled: false }),
+    styleText(format, text) {
+      return [format].flat().reduce((out, name) => {
+        const c = inspect.colors[name];
+        if (!c) throw cloche.nodeError(TypeError, "ERR_INVALID_ARG_VALUE", `The argument 'format' must be one of: ${Object.keys(inspect.colors).join(", ")}. Received ${inspect(name)}`);
+        return `\u001b[${c[0]}m${out}\u001b[${c[1]}m`;
+      }, text);
+    },
+    parseArgs,
+    parseEnv: (text) => Object.fromEntries(text.split("\n").map((l) => /^\s*(?:export\s+)?([\w.]+)\s*=\s*(.*?)\s*$/.exec(l)).filter(Boolean)
+      .map(([, k, v]) => [k, v.replace(/^(["'`])(.*)\1$/s, "$2")])),
+    getSystemErrorName: (n) => Object.keys(cloche.errno).find((k) => cloche.errno[k] === -n),
+    aborted: (signal) => new Promise((resolve) => signal.aborted ? resolve() : signal.addEventListener("abort", () => resolve(), { once: true })),
+    TextEncoder,
+    TextDecoder,
+    ...isOld,
+  };
+
+  // ---- node:async_hooks: the store of a context does not survive an await here, and says so where it matters
+
+  class AsyncLocalStorage {
+    #stack = [];
+    run(store, fn, ...args) {
+      this.#stack.push(store);
+      try {
+        return fn(...args);
+      } finally {
+        this.#stack.pop();
+      }
+    }
+    exit(fn, ...args) { return this.run(undefined, fn, ...args); }
+    getStore() { return this.#stack.at(-1); }
+    enterWith(store) { this.#stack = [store]; }
+    disable() { this.#stack = []; }
+  }
+  cloche.asyncHooks = {
+    AsyncLocalStorage,
+    AsyncResource: class AsyncResource {
+      constructor(type) { this.type = type; }
+      runInAsyncScope(fn, self, ...args) { return fn.apply(self, args); }
+      emitDestroy() { return this; }
+      static bind(fn) { return fn; }
+    },
+    createHook: () => ({ enable() { return this; }, disable() { return this; } }),
+    executionAsyncId: () => 1,
+    triggerAsyncId: () => 0,
+  };
+})

@@ -1,0 +1,188 @@
+package js_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cloche-dev/cloche/engine/memimage"
+	"github.com/cloche-dev/cloche/engine/vm"
+	"github.com/cloche-dev/cloche/hostfuncs"
+	"github.com/cloche-dev/cloche/runtimes"
+	"github.com/cloche-dev/cloche/runtimes/js"
+	"github.com/cloche-dev/cloche/wasi"
+)
+
+// baked is QuickJS as the engine uses it, loaded once for all tests.
+var baked = sync.OnceValues(func() (*runtimes.Baked, error) {
+	return runtimes.Load(context.Background(), js.Spec(), runtimes.Options{})
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if b, err := baked(); err == nil {
+		if err := b.Close(); err != nil {
+			fmt.Fprintln(os.Stderr, "close the interpreter:", err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// sandbox is one instance with its files, without what package engine adds.
+type sandbox struct {
+	t       testing.TB
+	baked   *runtimes.Baked
+	inst    *vm.Instance
+	files   *memFiles
+	turns   int
+	session bool
+
+	env     js.Env
+	door    runtimes.Door
+	timeout time.Duration // the program is interrupted then; 0: a minute
+	memory  uint64
+}
+
+// result is what a turn did.
+type result struct {
+	runtimes.Outcome
+	stdout, stderr string
+	shown          []hostfuncs.Display
+	err            error
+}
+
+// main is the text of the last expression's value.
+func (r *result) main() string {
+	for _, d := range r.shown {
+		if d.Main {
+			return d.Data["text/plain"].(string)
+		}
+	}
+	return ""
+}
+
+func (r *result) json() string {
+	for _, d := range r.shown {
+		if j, ok := d.Data["application/json"].(json.RawMessage); ok && d.Main {
+			return string(j)
+		}
+	}
+	return ""
+}
+
+func newSandbox(t testing.TB) *sandbox {
+	t.Helper()
+	b, err := baked()
+	if err != nil {
+		t.Fatal(err)
+	}
+	inst, err := b.Module.New(context.Background(), b.State, memimage.MaxBytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &sandbox{t: t, baked: b, inst: inst, files: newMemFiles()}
+	t.Cleanup(func() {
+		if err := s.inst.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// turn runs source; change may alter the turn before.
+func (s *sandbox) turn(source string, change ...func(*runtimes.Turn)) *result {
+	s.t.Helper()
+	r := &result{}
+	var stdout, stderr bytes.Buffer
+	env := s.env
+	env.Files, env.Stdout, env.Stderr = s.files, &stdout, &stderr
+	t := &runtimes.Turn{
+		Source: source, Name: "main.js", Session: s.session, First: s.turns == 0,
+		Entropy: func(n int) []byte {
+			b := make([]byte, n)
+			rand.Read(b)
+			return b
+		},
+	}
+	if s.session {
+		t.Name = fmt.Sprintf("turn-%d.js", s.turns+1)
+	}
+	t.Door = func(ctx context.Context, request []byte) ([]byte, error) {
+		if hostfuncs.Op(request[0]) == hostfuncs.OpDisplay {
+			d, err := hostfuncs.DecodeDisplay(request[1:])
+			if err != nil {
+				s.t.Errorf("display frame: %v", err)
+			}
+			r.shown = append(r.shown, d)
+			return []byte{0}, nil
+		}
+		if s.door != nil {
+			return s.door(ctx, request)
+		}
+		return append([]byte{1}, `{"name":"PermissionError","message":"the sandbox has no network"}`...), nil
+	}
+	for _, f := range change {
+		f(t)
+	}
+	s.turns++
+	if s.memory > 0 {
+		s.inst.Linear().SetLimit(s.memory)
+	}
+	state, err := wasi.New(wasi.Config{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer state.Close()
+	timeout := s.timeout
+	if timeout == 0 {
+		timeout = time.Minute
+	}
+	ctx, stop := context.WithTimeout(wasi.WithState(context.Background(), state), timeout+5*time.Second)
+	defer stop()
+	soft, interrupted := time.Now().Add(timeout), false
+	meter := vm.Meter{Budget: math.MaxInt64, Check: func(ctx context.Context, g vm.Guest) error {
+		if ctx.Err() == nil && !interrupted && time.Now().After(soft) {
+			interrupted = true
+			return s.baked.Driver.Interrupt(ctx, g, s.baked.Info)
+		}
+		return ctx.Err()
+	}}
+	r.err = s.inst.Run(js.WithEnv(ctx, &env), &meter, func(ctx context.Context) error {
+		r.Outcome, err = s.baked.Driver.Turn(ctx, s.inst, s.baked.Info, t)
+		return err
+	})
+	r.stdout, r.stderr = stdout.String(), stderr.String()
+	return r
+}
+
+// run runs source in a fresh sandbox; it must end well.
+func run(t testing.TB, source string, change ...func(*runtimes.Turn)) *result {
+	t.Helper()
+	return newSandbox(t).ok(source, change...)
+}
+
+func (s *sandbox) ok(source string, change ...func(*runtimes.Turn)) *result {
+	s.t.Helper()
+	r := s.turn(source, change...)
+	if r.err != nil || r.ExitCode != 0 || r.Error != nil || r.Interrupted {
+		s.t.Fatalf("%.200s\nerror %v, outcome %+v, exception %+v\nstdout: %.2000s\nstderr: %.2000s", source, r.err, r.Outcome, r.Error, r.stdout, r.stderr)
+	}
+	return r
+}
+
+// prints checks what source writes to standard output.
+func prints(t testing.TB, source, want string) {
+	t.Helper()
+	if got := run(t, source).stdout; got != want {
+		t.Errorf("%s\nprinted\n%s\nwant\n%s", strings.TrimSpace(source), got, want)
+	}
+}

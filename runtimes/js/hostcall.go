@@ -1,0 +1,467 @@
+package js
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/md5"
+	"crypto/sha1"
+	"crypto/sha256"
+	"crypto/sha3"
+	"crypto/sha512"
+	"encoding/binary"
+	"encoding/json"
+	"hash"
+	"io"
+	"math"
+	"strconv"
+	"sync"
+	"time"
+	_ "time/tzdata" // the zones of Intl must not depend on the host's files
+	"unicode/utf8"
+
+	"github.com/cloche-dev/cloche/engine/vm"
+)
+
+// hostOps are the functions that the guest code gets from the host, by op, which is the one byte of
+// the name that host_call is called with. Ops below 0x10 are a driver's own (package hostfuncs), and so are these; what goes
+// through the door is asked for by opDoor. The guest is hostile: arguments may be anything.
+var hostOps = [...]string{
+	opWrite: "write", opDoor: "door", opNow: "now", opSignal: "signal", opExit: "exit", opEntropy: "entropy",
+	opTurn: "turn", opFile: "file", opEncode: "encode", opDecode: "decode", opHash: "hash", opZone: "zone",
+	opCompile: "compile", opStdin: "stdin", opResolve: "resolve", opPeek: "peek",
+}
+
+const (
+	opWrite   = 1 + iota // (fd, text | buffer, offset, length)
+	opDoor               // (op, header JSON, buffer?, offset, length) -> ArrayBuffer, or text when refused
+	opNow                // () -> ms on the monotonic clock
+	opSignal             // (what, number): see signal*
+	opExit               // (code): does not return
+	opEntropy            // (n) -> ArrayBuffer
+	opTurn               // () -> JSON: name, file, dir, args, env
+	opFile               // (verb, path, ...): see files.go
+	opEncode             // (encoding, text) -> ArrayBuffer
+	opDecode             // (encoding, buffer, offset, length) -> text, or null when fatal and not valid
+	opHash               // (algorithm, key buffer or null, buffer, offset, length) -> ArrayBuffer, or null
+	opZone               // (zone, ms) -> "seconds east,abbreviation", or null
+	opCompile            // (source, file) -> what the script gives
+	opStdin              // (max) -> ArrayBuffer, empty at the end
+	opResolve            // (base, specifier, "require" | "import") -> "=file" or "!code message"
+	opPeek               // (what, value): see peek*
+)
+
+// What the guest tells by opSignal.
+const (
+	signalTimers   = 1 // a timer was set
+	signalTicks    = 2 // process.nextTick's queue is no longer empty
+	signalListens  = 3 // there are listeners for the end of the program
+	signalExitCode = 4 // process.exitCode was set
+)
+
+// What the guest asks by opPeek of things that JavaScript does not show.
+const (
+	peekPromiseState  = 0 // -> 0 pending, 1 fulfilled, 2 rejected, -1 no promise
+	peekPromiseResult = 1
+	peekProxyTarget   = 2 // -> the target, or undefined when it is no proxy
+)
+
+// arguments are what the guest called a host function with.
+type arguments struct {
+	in   *interp
+	n    uint32
+	argv uint32 // addresses of boxed values
+}
+
+// value is argument i, borrowed; undefined when there are fewer.
+func (a arguments) value(i uint32) value {
+	if i >= a.n {
+		return undefined
+	}
+	return value(a.in.u64(a.in.u32(a.argv + 4*i)))
+}
+
+func (a arguments) number(i uint32) float64 {
+	if f := a.value(i).number(); !math.IsNaN(f) {
+		return f
+	}
+	return 0
+}
+
+// int is argument i cut to what an int32 holds.
+func (a arguments) int(i uint32) int32 {
+	return int32(max(math.MinInt32, min(math.MaxInt32, a.number(i))))
+}
+
+// text is argument i when it is a string, cut at max bytes.
+func (a arguments) text(i uint32, max int) string {
+	v := a.value(i)
+	if t := v.tag(); t != tagString && t != tagRope {
+		return ""
+	}
+	s, _ := a.in.stringOf(v, max)
+	return s
+}
+
+// bytes are those of the arguments (buffer, offset, length) from i on, where they are in the guest's memory.
+func (a arguments) bytes(i uint32) (offset, n uint32) {
+	v := a.value(i)
+	if v.tag() != tagObject {
+		return 0, 0
+	}
+	p, size, ok := a.in.arrayBuffer(v)
+	if !ok {
+		a.in.free(a.in.takeException())
+		return 0, 0
+	}
+	from, length := uint32(max(0, a.int(i+1))), uint32(max(0, a.int(i+2)))
+	if uint64(from)+uint64(length) > uint64(size) {
+		return 0, 0
+	}
+	return p + from, length
+}
+
+// Bounds of what the guest may hand over as short text, in bytes.
+const (
+	maxName = 256
+	maxPath = 4096
+)
+
+// hostCall is env.host_call(name, length of name, this, argc, argv): the guest calls one of hostOps. It
+// returns the address of a boxed value, or 0 when it has thrown.
+func hostCall(ctx context.Context, g vm.Guest, stack []uint64) {
+	s := turnOf(ctx)
+	in := &interp{ctx, g, s.boot}
+	name := in.view(uint32(stack[0]), uint32(stack[1]))
+	a := arguments{in, uint32(stack[3]), uint32(stack[4])}
+	if len(name) != 1 {
+		fault("a host function of %d bytes", len(name))
+	}
+	if s.ended() { // the program runs on until its next poll, without effect
+		stack[0] = in.unwind()
+		return
+	}
+	stack[0] = in.answer(s, name[0], a)
+}
+
+// answer does op and returns host_call's result.
+func (in *interp) answer(s *turn, op byte, a arguments) uint64 {
+	switch op {
+	case opWrite:
+		in.write(s, a)
+		return in.undefined()
+	case opDoor:
+		return in.door(s, a)
+	case opNow:
+		return in.number(s.nowMillis())
+	case opSignal:
+		s.signal(a.int(0), a.int(1))
+		return in.undefined()
+	case opExit:
+		s.exited, s.exitCode = true, int(a.int(0)&0xff)
+		return in.unwind()
+	case opEntropy:
+		return in.entropy(s, a)
+	case opTurn:
+		b, _ := json.Marshal(map[string]any{"name": s.name(), "file": s.file(), "dir": s.env.dir()})
+		return in.box(in.newString(string(b)))
+	case opFile:
+		return in.fileOp(s, a)
+	case opEncode:
+		return in.encode(a)
+	case opDecode:
+		return in.decode(a)
+	case opHash:
+		return in.hash(a)
+	case opZone:
+		return in.zone(s, a)
+	case opCompile:
+		return in.compile(a)
+	case opStdin:
+		return in.stdin(s, a)
+	case opResolve:
+		return in.resolveOp(s, a)
+	case opPeek:
+		return in.peek(a)
+	}
+	fault("host function %d", op)
+	return 0
+}
+
+func (in *interp) undefined() uint64 { return uint64(in.call32("qjs_get_undefined")) }
+
+// number boxes a double.
+func (in *interp) number(f float64) uint64 { return in.call("qjs_new_number", math.Float64bits(f)) }
+
+// box boxes a value, which it takes. An exception is pending when it gets one, and 0 says so to the guest.
+func (in *interp) box(v value) uint64 {
+	if v.exception() {
+		return 0
+	}
+	var b [8]byte
+	binary.LittleEndian.PutUint64(b[:], uint64(v))
+	in.put(in.b.Cell, b[:])
+	box := in.call("qjs_dup_value", uint64(in.b.Cell))
+	in.free(v)
+	return box
+}
+
+// null is the boxed null.
+func (in *interp) null() uint64 { return in.box(tagNull << 32) }
+
+// buffer makes an ArrayBuffer of n bytes, which fill writes; 0 with an exception pending when memory is short.
+func (in *interp) buffer(n int, fill func([]byte)) uint64 {
+	p, ok := in.alloc(max(n, 1))
+	if !ok {
+		return in.noMemory()
+	}
+	fill(in.view(p, uint32(n)))
+	return in.call("qjs_new_array_buffer", uint64(p), uint64(n))
+}
+
+func (in *interp) noMemory() uint64 {
+	in.call("JS_ThrowOutOfMemory", uint64(in.b.Ctx))
+	return 0
+}
+
+// unwind throws the exception that no program can catch.
+func (in *interp) unwind() uint64 {
+	e := in.makeError("Error", "the program has ended", "")
+	if e.tag() == tagObject {
+		in.call("JS_SetUncatchableError", uint64(in.b.Ctx), uint64(e))
+	}
+	in.hurry()
+	in.call("JS_Throw", uint64(in.b.Ctx), uint64(e))
+	return 0
+}
+
+// makeError makes an Error of the class name, with a code when it has one.
+func (in *interp) makeError(name, message, code string) value {
+	spec, _ := json.Marshal(map[string]string{"name": name, "message": message, "code": code})
+	text := in.newString(string(spec))
+	if text.exception() {
+		return in.takeException()
+	}
+	e := in.invoke(in.b.Funcs["makeError"], text)
+	in.free(text)
+	if e.exception() {
+		return in.takeException()
+	}
+	return e
+}
+
+// throw throws such an Error and returns host_call's result for that.
+func (in *interp) throw(name, message, code string) uint64 {
+	in.call("JS_Throw", uint64(in.b.Ctx), uint64(in.makeError(name, message, code)))
+	return 0
+}
+
+func (s *turn) signal(what, n int32) {
+	switch what {
+	case signalTimers:
+		s.timers = true
+	case signalTicks:
+		s.ticks = true
+	case signalListens:
+		s.listens = true
+	case signalExitCode:
+		s.exitCode = int(n & 0xff)
+	}
+}
+
+// print writes the host's own words.
+func (s *turn) print(fd int32, text string) { io.WriteString(s.env.writer(fd), text) }
+
+func (in *interp) write(s *turn, a arguments) {
+	w := s.env.writer(a.int(0))
+	switch v := a.value(1); v.tag() {
+	case tagString, tagRope:
+		in.bytesOf(v, func(b []byte) { w.Write(validUTF8(b)) })
+	case tagObject:
+		p, n := a.bytes(1)
+		w.Write(in.view(p, n))
+	}
+}
+
+func (in *interp) door(s *turn, a arguments) uint64 {
+	header := a.text(1, maxDisplay)
+	p, n := a.bytes(2)
+	if s.Door == nil {
+		return in.box(in.newString(`{"name":"Error","message":"the host offers nothing here"}`))
+	}
+	frame := make([]byte, 0, 5+len(header)+int(n))
+	frame = append(frame, byte(a.int(0)))
+	frame = binary.LittleEndian.AppendUint32(frame, uint32(len(header)))
+	frame = append(frame, validUTF8([]byte(header))...)
+	frame = append(frame, in.view(p, n)...)
+	reply, err := s.Door(in.ctx, frame)
+	if err != nil {
+		panic(vm.Stop{Err: err})
+	}
+	if s.ended() {
+		return in.unwind()
+	}
+	if len(reply) == 0 || reply[0] != 0 {
+		return in.box(in.newString(string(reply[min(1, len(reply)):])))
+	}
+	return in.buffer(len(reply)-1, func(b []byte) { copy(b, reply[1:]) })
+}
+
+// maxEntropy is how much getRandomValues may ask for at once (Web Cryptography API).
+const maxEntropy = 65536
+
+func (in *interp) entropy(s *turn, a arguments) uint64 {
+	n := min(max(0, a.int(0)), maxEntropy)
+	return in.buffer(int(n), func(b []byte) {
+		if s.Entropy != nil {
+			copy(b, s.Entropy(len(b)))
+		}
+	})
+}
+
+// algorithms by the names that Node gives them, lower case, without dashes.
+var algorithms = map[string]func() hash.Hash{
+	"md5": md5.New, "sha1": sha1.New, "sha224": sha256.New224, "sha256": sha256.New, "sha384": sha512.New384,
+	"sha512": sha512.New, "sha512256": sha512.New512_256,
+	"sha3256": func() hash.Hash { return sha3.New256() }, "sha3512": func() hash.Hash { return sha3.New512() },
+}
+
+func (in *interp) hash(a arguments) uint64 {
+	newHash := algorithms[a.text(0, maxName)]
+	if newHash == nil {
+		return in.null()
+	}
+	h := newHash()
+	i := uint32(1)
+	if a.value(1).tag() == tagObject { // key, offset, length
+		p, n := a.bytes(1)
+		h = hmac.New(newHash, bytes.Clone(in.view(p, n)))
+		i += 2
+	}
+	p, n := a.bytes(i + 1)
+	h.Write(in.view(p, n))
+	sum := h.Sum(nil)
+	return in.buffer(len(sum), func(b []byte) { copy(b, sum) })
+}
+
+// zones are the locations that were asked for; their names are few, since only real ones are kept.
+var zones sync.Map // name -> *time.Location
+
+func location(name string) *time.Location {
+	if name == "" || name == "Local" {
+		return nil
+	}
+	if l, ok := zones.Load(name); ok {
+		return l.(*time.Location)
+	}
+	l, err := time.LoadLocation(name)
+	if err != nil {
+		return nil
+	}
+	zones.Store(name, l)
+	return l
+}
+
+func (s *turn) location() *time.Location {
+	if s.env.Location == nil {
+		return time.UTC
+	}
+	return s.env.Location
+}
+
+func (in *interp) zone(s *turn, a arguments) uint64 {
+	l := s.location()
+	if name := a.text(0, maxName); name != "" {
+		if l = location(name); l == nil {
+			return in.null()
+		}
+	}
+	abbreviation, east := time.UnixMilli(int64(a.number(1))).In(l).Zone()
+	return in.box(in.newString(strconv.Itoa(east) + "," + abbreviation + "," + l.String()))
+}
+
+// hostTimezoneOffset is env.host_get_timezone_offset(seconds since 1970, high and low half): seconds east of UTC.
+func hostTimezoneOffset(ctx context.Context, _ vm.Guest, stack []uint64) {
+	sec := int64(stack[0]<<32 | stack[1]&math.MaxUint32)
+	_, east := time.Unix(sec, 0).In(turnOf(ctx).location()).Zone()
+	stack[0] = uint64(uint32(east))
+}
+
+// hostInterrupt is env.host_interrupt: 1 stops the program, uncatchably.
+func hostInterrupt(ctx context.Context, _ vm.Guest, stack []uint64) {
+	stack[0] = 0
+	if turnOf(ctx).ended() {
+		stack[0] = 1
+	}
+}
+
+// hostPromiseRejection is env.host_promise_rejection(promise, reason, handled): a promise was rejected while
+// nobody listened, or somebody listens now. Both boxes are the driver's.
+func hostPromiseRejection(ctx context.Context, g vm.Guest, stack []uint64) {
+	s := turnOf(ctx)
+	in := &interp{ctx, g, s.boot}
+	promise, reason := uint32(stack[0]), uint32(stack[1])
+	if stack[2]&math.MaxUint32 == 0 && !s.ended() {
+		s.rejections = append(s.rejections, rejection{promise, reason})
+		return
+	}
+	for i, r := range s.rejections {
+		if in.u64(r.promise) == in.u64(promise) {
+			in.call("qjs_free_value", uint64(r.promise))
+			in.call("qjs_free_value", uint64(r.reason))
+			s.rejections = append(s.rejections[:i], s.rejections[i+1:]...)
+			break
+		}
+	}
+	in.call("qjs_free_value", uint64(promise))
+	in.call("qjs_free_value", uint64(reason))
+}
+
+func (in *interp) compile(a arguments) uint64 {
+	src := a.text(0, maxSource)
+	return in.box(in.eval(src, a.text(1, maxPath), 0))
+}
+
+// maxStdin is how much of standard input is read at once.
+const maxStdin = 1 << 20
+
+func (in *interp) stdin(s *turn, a arguments) uint64 {
+	n := 0
+	b := make([]byte, min(max(1, a.int(0)), maxStdin))
+	if s.env.Stdin != nil {
+		n, _ = io.ReadAtLeast(s.env.Stdin, b, 1) // an error is the end
+	}
+	if s.ended() {
+		return in.unwind()
+	}
+	return in.buffer(n, func(dst []byte) { copy(dst, b[:n]) })
+}
+
+func (in *interp) peek(a arguments) uint64 {
+	v := a.value(1)
+	promise := v.tag() == tagObject && in.call32("JS_IsPromise", uint64(v)) != 0
+	switch a.int(0) {
+	case peekPromiseState:
+		if !promise {
+			return in.number(-1)
+		}
+		return in.number(float64(in.call32("JS_PromiseState", uint64(in.b.Ctx), uint64(v))))
+	case peekPromiseResult:
+		if promise {
+			return in.box(value(in.call("JS_PromiseResult", uint64(in.b.Ctx), uint64(v))))
+		}
+	case peekProxyTarget:
+		if v.tag() == tagObject && in.call32("JS_IsProxy", uint64(v)) != 0 {
+			return in.box(value(in.call("JS_GetProxyTarget", uint64(in.b.Ctx), uint64(v))))
+		}
+	}
+	return in.undefined()
+}
+
+// validUTF8 is b, or a copy in which what is not UTF-8 became U+FFFD.
+func validUTF8(b []byte) []byte {
+	if utf8.Valid(b) {
+		return b
+	}
+	return replaceInvalid(b)
+}

@@ -1,0 +1,474 @@
+// Package js runs JavaScript in QuickJS-NG, as the npm package quickjs-wasi builds it for WebAssembly.
+//
+// The [Driver] calls the interpreter's C API, which the module exports (values are 64-bit NaN boxes). The
+// global objects that programs expect of Node and the web are written in JavaScript (folder guest), run
+// once when the image is baked, and reach the host through env.host_call:
+//
+//	program -> console, timers, fs ... (guest/*.js) -> one host function per op -> hostcall.go -> Env, Turn
+//
+// A program that waits (timers) waits in Go: the turn is a loop over the interpreter's jobs and the guest's
+// timers (loop.go). What a turn is given comes with its [runtimes.Turn] and its [Env]; the Driver itself
+// holds nothing of it, and nothing of it stays in Go when the turn is over.
+//
+// The package knows no WebAssembly runtime. A Driver may be used from several goroutines.
+package js
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"sync/atomic"
+
+	"github.com/cloche-dev/cloche/engine/vm"
+	"github.com/cloche-dev/cloche/runtimes"
+)
+
+// Language is the name of the language in jobs, results and on the command line.
+const Language = "javascript"
+
+// keepExports are the exports of quickjs.wasm that the driver calls. The others may be dropped.
+var keepExports = []string{
+	"memory", "__stack_pointer", "_initialize", "wasm_malloc", "wasm_free",
+	"qjs_init", "qjs_get_runtime_ptr", "qjs_get_context_ptr", "qjs_get_quickjs_version",
+	"qjs_set_interrupt_handler", "qjs_set_promise_rejection_handler", "qjs_set_module_loader",
+	"qjs_new_host_function", "qjs_get_undefined", "qjs_new_number", "qjs_new_string", "qjs_new_array_buffer",
+	"qjs_free_value", "qjs_dup_value",
+	"JS_Call", "JS_DeleteProperty", "JS_Eval", "JS_EvalFunction", "JS_ExecutePendingJob", "JS_FreeAtom",
+	"JS_FreeCString", "JS_FreeValue", "JS_GetArrayBuffer", "JS_GetException", "JS_GetGlobalObject",
+	"JS_GetPropertyStr", "JS_HasProperty", "JS_IsJobPending", "JS_IsPromise", "JS_NewAtomLen",
+	"JS_NewStringLen", "JS_PromiseMarkAsHandled", "JS_PromiseResult", "JS_PromiseState", "JS_RunGC",
+	"JS_SetGCThreshold", "JS_SetMaxStackSize", "JS_SetPropertyStr", "JS_SetUncatchableError", "JS_Throw",
+	"JS_ThrowOutOfMemory", "JS_ToCStringLen2", "JS_DupValue", "JS_IsProxy", "JS_GetProxyTarget",
+}
+
+// Driver implements [runtimes.Driver]. Its zero value is ready.
+type Driver struct {
+	// parsed is the boot that was decoded last: an engine has one image of a language.
+	parsed atomic.Pointer[parsedBoot]
+}
+
+type parsedBoot struct {
+	info []byte
+	boot *boot
+}
+
+// New returns a driver.
+func New() *Driver { return &Driver{} }
+
+var _ runtimes.Driver = (*Driver)(nil)
+
+// Language implements [runtimes.Driver].
+func (*Driver) Language() string { return Language }
+
+// HostFuncs implements [runtimes.Driver].
+func (*Driver) HostFuncs() []vm.HostFunc {
+	i32 := func(n int) []vm.ValType { return make([]vm.ValType, n) }
+	return []vm.HostFunc{
+		{Module: "env", Name: "host_call", Params: i32(5), Results: i32(1), Fn: hostCall},
+		{Module: "env", Name: "host_interrupt", Results: i32(1), Fn: hostInterrupt},
+		{Module: "env", Name: "host_promise_rejection", Params: i32(3), Fn: hostPromiseRejection},
+		{Module: "env", Name: "host_module_normalize", Params: i32(2), Results: i32(1), Fn: hostModuleNormalize},
+		{Module: "env", Name: "host_module_load", Params: i32(2), Results: i32(1), Fn: hostModuleLoad},
+		{Module: "env", Name: "host_get_timezone_offset", Params: i32(2), Results: i32(1), Fn: hostTimezoneOffset},
+	}
+}
+
+// boot is what the driver remembers of its image: addresses in the guest's memory, and facts about the
+// layout of this build of the interpreter that [Driver.Boot] found out and checked. It is [runtimes.BootInfo] as JSON.
+type boot struct {
+	Version string // of QuickJS
+	Runtime uint32 // JSRuntime *
+	Ctx     uint32 // JSContext *
+
+	// Scratch is a buffer of scratchSize bytes for text on its way in, Cell takes out parameters, Args
+	// arguments. Names is where the file name of a turn is put.
+	Scratch, Cell, Args, Name uint32
+
+	// Lexicals is the object that holds top-level let, const and class; QuickJS has no name for it.
+	Lexicals value
+	// Random is the address of Math.random's state (8 bytes, never zero), Countdown that of the number of polls
+	// (4 bytes) until the interpreter asks host_interrupt.
+	Random, Countdown uint32
+	// CodeAt is the offset of the address of the code in a compiled function, CheckOp the instruction that
+	// checks a top-level declaration before a script runs, ThisOp the one that pushes this.
+	CodeAt          uint32
+	CheckOp, ThisOp byte
+
+	// Funcs are the guest's functions that the driver calls, by name (see guestFuncs).
+	Funcs map[string]value
+}
+
+// Functions that guest/*.js leave for the driver, and what they take and give.
+var guestFuncs = []string{
+	"begin",                      // (settings: JSON) sets inputs, arguments and environment of a turn
+	"fire",                       // (now ms) runs the next timer that is due, or the immediates -> see loop.go
+	"ticks",                      // () runs process.nextTick's queue
+	"reset",                      // () forgets timers and ticks of a turn that ended early
+	"link",                       // (imports: JSON) -> promise; binds what the script imports
+	"show",                       // (value, main) -> display header, JSON
+	"describe",                   // (error) -> JSON of report
+	"makeError",                  // (JSON of name, message, code) -> error
+	"fatal",                      // (error, origin) -> whether a listener of process took it
+	"exiting",                    // (code) runs the listeners of "beforeExit" and "exit"
+	"moduleSource",               // (name of a builtin) -> its source as an ES module
+	"jsonModule", "commonModule", // (text or file, file) -> the source of an ES module
+}
+
+const (
+	scratchSize = 16 << 10
+	cellSize    = 16
+	argsSize    = 64
+	nameSize    = 256
+
+	// stackBytes is how deep the interpreter may use its stack in linear memory, which is 1 MiB. The rest
+	// is left to its native functions, which check only when they are entered.
+	stackBytes = 512 << 10
+)
+
+//go:embed guest/*.js
+var guestFiles embed.FS
+
+// guestOrder is the order in which guest/*.js run; each builds on those before.
+var guestOrder = []string{
+	"core.js", "inspect.js", "errors.js", "console.js", "timers.js", "events.js", "encoding.js", "buffer.js", "web.js",
+	"url.js", "clone.js", "path.js", "util.js", "assert.js", "fs.js", "crypto.js", "fetch.js", "process.js", "stream.js",
+	"modules.js",
+}
+
+// Boot implements [runtimes.Driver].
+func (d *Driver) Boot(ctx context.Context, g vm.Guest) (info runtimes.BootInfo, err error) {
+	defer recoverStop(&err)
+	b := &boot{Funcs: map[string]value{}}
+	s := &turn{boot: b, Turn: &runtimes.Turn{}, env: envOf(ctx)}
+	ctx = context.WithValue(ctx, turnKey{}, s)
+	in := &interp{ctx: ctx, g: g, b: b}
+	if err := in.start(); err != nil {
+		return nil, fmt.Errorf("start QuickJS: %w", err)
+	}
+	if err := in.probe(); err != nil {
+		return nil, fmt.Errorf("start QuickJS %s: %w", b.Version, err)
+	}
+	if err := in.install(); err != nil {
+		return nil, fmt.Errorf("install JavaScript globals: %w", err)
+	}
+	in.call("JS_RunGC", uint64(b.Runtime))
+	in.call("JS_SetGCThreshold", uint64(b.Runtime), gcThreshold)
+	return json.Marshal(b)
+}
+
+// gcThreshold is the size of the heap in bytes at which the first collection of cycles runs. The
+// image's heap is about a megabyte; a collection touches all of it.
+const gcThreshold = 8 << 20
+
+// start makes runtime and context and allocates the driver's buffers.
+func (in *interp) start() error {
+	if r := int32(in.call("qjs_init")); r != 0 {
+		return fmt.Errorf("qjs_init returned %d", r)
+	}
+	b := in.b
+	b.Runtime = uint32(in.call("qjs_get_runtime_ptr"))
+	b.Ctx = uint32(in.call("qjs_get_context_ptr"))
+	version := in.view(uint32(in.call("qjs_get_quickjs_version")), 32)
+	b.Version = string(version[:max(0, bytes.IndexByte(version, 0))])
+	buffers, ok := in.alloc(scratchSize + cellSize + argsSize + nameSize)
+	if !ok {
+		return errNoMemory
+	}
+	b.Scratch, b.Cell = buffers, buffers+scratchSize
+	b.Args, b.Name = b.Cell+cellSize, b.Cell+cellSize+argsSize
+	in.call("JS_SetMaxStackSize", uint64(b.Runtime), stackBytes)
+	in.call("qjs_set_interrupt_handler", 1)
+	in.call("qjs_set_promise_rejection_handler", 1)
+	in.call("qjs_set_module_loader", 1)
+	return nil
+}
+
+// install runs guest/*.js. Each file is one function expression over the object that they share.
+func (in *interp) install() error {
+	shared, err := in.evalTrusted("({})", "cloche:shared")
+	if err != nil {
+		return err
+	}
+	for op, name := range hostOps {
+		if name == "" {
+			continue
+		}
+		p, _ := in.text(string(rune(op)))
+		box := uint32(in.call("qjs_new_host_function", uint64(p), 1, 0))
+		in.setProperty(shared, name, value(in.u64(box))) // the box itself stays: a few bytes of the image
+	}
+	for _, file := range guestOrder {
+		src, err := guestFiles.ReadFile("guest/" + file)
+		if err != nil {
+			return err
+		}
+		fn, err := in.evalTrusted(string(src), "cloche:"+strings.TrimSuffix(file, ".js"))
+		if err != nil {
+			return err
+		}
+		if r := in.invoke(fn, shared); r.exception() {
+			return in.bootError(file)
+		}
+		in.free(fn)
+	}
+	for _, name := range guestFuncs {
+		fn := in.property(shared, name)
+		if fn.tag() != tagObject {
+			return fmt.Errorf("guest code defines no function %q", name)
+		}
+		in.b.Funcs[name] = fn // its reference is the image's
+	}
+	for _, name := range builtins {
+		if err := in.installModule(name); err != nil {
+			return err
+		}
+	}
+	return in.drainBoot()
+}
+
+// evalModule is the flag of JS_Eval for an ES module (quickjs.h, JS_EVAL_TYPE_MODULE).
+const evalModule = 1
+
+// installModule evaluates the ES module node:name, so that an import finds it loaded.
+func (in *interp) installModule(name string) error {
+	arg := in.newString(name)
+	v := in.invoke(in.b.Funcs["moduleSource"], arg)
+	in.free(arg)
+	if v.exception() {
+		return in.bootError("module " + name)
+	}
+	src, _ := in.stringOf(v, maxSource)
+	in.free(v)
+	if v = in.eval(src, "node:"+name, evalModule); v.exception() {
+		return in.bootError("module " + name)
+	}
+	in.free(v)
+	return nil
+}
+
+// drainBoot runs what the installation left to do: loading node's modules is a chain of promises.
+func (in *interp) drainBoot() error {
+	for in.call32("JS_IsJobPending", uint64(in.b.Runtime)) != 0 {
+		if int32(in.call("JS_ExecutePendingJob", uint64(in.b.Runtime), uint64(in.b.Cell))) < 0 {
+			return in.bootError("jobs")
+		}
+	}
+	if s := turnOf(in.ctx); len(s.rejections) > 0 {
+		text, _ := in.stringOf(value(in.u64(s.rejections[0].reason)), 1000)
+		return fmt.Errorf("guest code rejected: %s", text)
+	}
+	return nil
+}
+
+// evalTrusted runs a piece of the driver's own source.
+func (in *interp) evalTrusted(src, name string) (value, error) {
+	v := in.eval(src, name, 0)
+	if v.exception() {
+		return v, in.bootError(name)
+	}
+	return v, nil
+}
+
+func (in *interp) bootError(where string) error {
+	e := in.takeException()
+	text, _ := in.stringOf(e, 1000)
+	stack := in.property(e, "stack")
+	lines, _ := in.stringOf(stack, 1000)
+	return fmt.Errorf("%s: %s\n%s", where, text, lines)
+}
+
+func (in *interp) setProperty(obj value, name string, v value) {
+	p, _ := in.text(name)
+	in.call("JS_SetPropertyStr", uint64(in.b.Ctx), uint64(obj), uint64(p), uint64(v))
+}
+
+// probe finds what the C API does not tell, from the effects of small scripts, and checks it. The artifact is pinned by
+// its hash, so a finding holds for every instance of the image.
+func (in *interp) probe() error {
+	b := in.b
+	const probeName = "clocheProbe"
+	v, err := in.evalTrusted("let "+probeName+" = 1; this", "cloche:probe")
+	if err != nil {
+		return err
+	}
+	global := value(in.call("JS_GetGlobalObject", uint64(b.Ctx)))
+	if v != global {
+		return errors.New("this of a script is not the global object")
+	}
+	// JSContext: ... global_obj, global_var_obj, time_origin (f64), random_state (u64), hash_seed (u32), interrupt_counter (i32).
+	ctx := bytes.Clone(in.view(b.Ctx, 512))
+	at := uint32(0)
+	for at+48 <= uint32(len(ctx)) && value(binary.LittleEndian.Uint64(ctx[at:])) != global {
+		at += 4
+	}
+	if at+48 > uint32(len(ctx)) {
+		return errors.New("the context does not hold the global object")
+	}
+	b.Lexicals = value(binary.LittleEndian.Uint64(ctx[at+8:]))
+	b.Random, b.Countdown = b.Ctx+at+24, b.Ctx+at+36
+	atom := in.atom(probeName)
+	if b.Lexicals.tag() != tagObject || in.call32("JS_HasProperty", uint64(b.Ctx), uint64(b.Lexicals), uint64(atom)) != 1 {
+		return errors.New("top-level declarations are not where they should be")
+	}
+	if err := in.probeRandom(); err != nil {
+		return err
+	}
+	if n := int32(in.u32(b.Countdown)); n <= 0 || n > 10_000 {
+		return fmt.Errorf("%d is no count of polls until the interrupt handler", n)
+	}
+	if err := in.probeCode(probeName, atom); err != nil {
+		return err
+	}
+	in.call("JS_DeleteProperty", uint64(b.Ctx), uint64(b.Lexicals), uint64(atom), 0)
+	in.call("JS_FreeAtom", uint64(b.Ctx), uint64(atom))
+	return nil
+}
+
+// probeRandom checks that Random is the state of the xorshift64* generator behind Math.random.
+func (in *interp) probeRandom() error {
+	for range 4 {
+		x := in.u64(in.b.Random)
+		x ^= x >> 12
+		x ^= x << 25
+		x ^= x >> 27
+		if _, err := in.evalTrusted("Math.random()", "cloche:probe"); err != nil {
+			return err
+		}
+		if x == 0 || in.u64(in.b.Random) != x {
+			return errors.New("the state of Math.random is not where it should be")
+		}
+	}
+	return nil
+}
+
+// probeCode learns how a compiled script begins: an instruction of one byte, the atom of the name (u32) and
+// flags (u8) for each top-level declaration; before them, when the script uses this, a push and a store.
+func (in *interp) probeCode(name string, atom uint32) error {
+	b := in.b
+	find := func(src string) (at uint32, code []byte, err error) {
+		fn := in.eval(src, "cloche:probe", evalCompileOnly)
+		if fn.tag() != tagBytecode {
+			return 0, nil, fmt.Errorf("compiling %q gave no function", src)
+		}
+		want := binary.LittleEndian.AppendUint32(nil, atom)
+		for at := uint32(8); at < 64; at += 4 {
+			p := in.u32(uint32(fn) + at)
+			code, ok := in.g.Memory().Read(p, 16)
+			if ok && p > 1024 {
+				if i := bytes.Index(code[:10], want); i > 0 {
+					return at, bytes.Clone(code), nil
+				}
+			}
+		}
+		return 0, nil, errors.New("the code of a compiled script is not where it should be")
+	}
+	at, code, err := find("let " + name)
+	if err != nil {
+		return err
+	}
+	at2, code2, err := find("this; let " + name)
+	if err != nil {
+		return err
+	}
+	if at != at2 || code2[0] == code[0] || bytes.IndexByte(code2[1:6], code[0]) < 0 {
+		return errors.New("a compiled script does not begin with its declarations")
+	}
+	b.CodeAt, b.CheckOp, b.ThisOp = at, code[0], code2[0]
+	return nil
+}
+
+func (in *interp) atom(name string) uint32 {
+	p, temp := in.text(name)
+	if p == 0 {
+		return 0
+	}
+	a := uint32(in.call("JS_NewAtomLen", uint64(in.b.Ctx), uint64(p), uint64(len(name))))
+	if temp {
+		in.release(p)
+	}
+	return a
+}
+
+// bootOf decodes info, once per image.
+func (d *Driver) bootOf(info runtimes.BootInfo) (*boot, error) {
+	if p := d.parsed.Load(); p != nil && bytes.Equal(p.info, info) {
+		return p.boot, nil
+	}
+	b := &boot{}
+	if err := json.Unmarshal(info, b); err != nil {
+		return nil, fmt.Errorf("decode boot info: %w", err)
+	}
+	d.parsed.Store(&parsedBoot{bytes.Clone(info), b})
+	return b, nil
+}
+
+// Interrupt implements [runtimes.Driver]: the interpreter stops at its next poll, and neither catch nor
+// finally of the program see it.
+func (d *Driver) Interrupt(ctx context.Context, g vm.Guest, _ runtimes.BootInfo) error {
+	s := turnOf(ctx)
+	if s == nil {
+		return errors.New("interrupt: no turn is running")
+	}
+	s.interrupted = true
+	(&interp{ctx, g, s.boot}).hurry()
+	return nil
+}
+
+// hurry makes the interpreter ask host_interrupt at its next poll instead of one in ten thousand.
+func (in *interp) hurry() { in.g.Memory().WriteUint32(in.b.Countdown, 1) }
+
+// turn is the state of a running turn, found by host functions through their context.
+type turn struct {
+	*runtimes.Turn
+	boot *boot
+	env  *Env
+
+	exited      bool // by process.exit
+	exitCode    int
+	interrupted bool
+	dropping    bool // jobs are run only to get rid of them
+	listens     bool // for "exit" or "beforeExit"
+	detached    bool // the script counts as a module: its jobs run before its ticks
+
+	ticks      bool // process.nextTick's queue holds something
+	timers     bool // timers or immediates may be pending
+	rejections []rejection
+	imports    []importDecl // of the main script, for error lines
+}
+
+// ended says that the program is to run no further.
+func (s *turn) ended() bool { return s.exited || s.interrupted || s.dropping }
+
+type turnKey struct{}
+
+func turnOf(ctx context.Context) *turn {
+	s, _ := ctx.Value(turnKey{}).(*turn)
+	return s
+}
+
+// file is the guest path of the running script.
+func (s *turn) file() string { return path.Join(s.env.dir(), s.name()) }
+
+func (s *turn) name() string {
+	if s.Name == "" {
+		return "main.js"
+	}
+	return s.Name
+}
+
+// recoverStop turns the unwinding of an interp into the error of a driver's method. Anything else goes on.
+func recoverStop(err *error) {
+	switch r := recover().(type) {
+	case nil:
+	case vm.Stop:
+		*err = r.Err
+	default:
+		panic(r)
+	}
+}

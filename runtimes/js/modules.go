@@ -1,0 +1,335 @@
+package js
+
+import (
+	"context"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/cloche-dev/cloche/engine/vm"
+)
+
+// builtins are the node: modules, which the image holds ready. Each has an object of its name in guest/modules.js.
+var builtins = []string{
+	"assert", "assert/strict", "buffer", "console", "crypto", "events", "fs", "fs/promises", "module", "os", "path", "path/posix",
+	"perf_hooks", "process", "querystring", "readline", "readline/promises", "stream", "stream/promises", "string_decoder", "timers",
+	"timers/promises", "url", "util", "util/types", "async_hooks", "worker_threads", "child_process",
+}
+
+// refused are node: modules that cannot be here, with the reason.
+var refused = map[string]string{
+	"cluster":   "there is one process",
+	"dgram":     "there are no sockets; use fetch",
+	"dns":       "there are no sockets; use fetch",
+	"http":      "there are no sockets; use fetch",
+	"http2":     "there are no sockets; use fetch",
+	"https":     "there are no sockets; use fetch",
+	"net":       "there are no sockets; use fetch",
+	"tls":       "there are no sockets; use fetch",
+	"inspector": "there is no debugger",
+	"vm":        "use Function or a new session",
+	"v8":        "the engine is QuickJS",
+	"wasi":      "WebAssembly is not available to programs",
+	"sqlite":    "it is not available in JavaScript; Python has sqlite3",
+	"zlib":      "it is not available in JavaScript; Python has zlib and gzip",
+}
+
+// maxSource bounds a module's source in bytes.
+const maxSource = 16 << 20
+
+// notFound says why a module is not there, in Node's words.
+type notFound struct{ code, message string }
+
+func (e *notFound) Error() string { return e.message }
+
+// resolve finds the file that a specifier means in a file of the program, or the builtin. kind is "import" or
+// "require".
+func (s *turn) resolve(base, spec, kind string) (string, error) {
+	code := "ERR_MODULE_NOT_FOUND"
+	if kind == "require" {
+		code = "MODULE_NOT_FOUND"
+	}
+	name, isNode := strings.CutPrefix(spec, "node:")
+	if slices.Contains(builtins, name) {
+		return "node:" + name, nil
+	}
+	if why, ok := refused[name]; ok {
+		return "", &notFound{code, "Cannot use module '" + spec + "' in this sandbox: " + why}
+	}
+	if isNode {
+		return "", &notFound{"ERR_UNKNOWN_BUILTIN_MODULE", "No such built-in module: " + spec}
+	}
+	if !strings.HasPrefix(base, "/") {
+		base = s.file()
+	}
+	importer := strings.TrimPrefix(base, s.env.dir()+"/")
+	if i := strings.IndexByte(spec, ':'); i > 1 {
+		scheme := spec[:i]
+		if scheme != "file" {
+			return "", &notFound{"ERR_UNSUPPORTED_ESM_URL_SCHEME", "Cannot import '" + spec + "': only files of the sandbox and node: modules can be imported"}
+		}
+		spec = strings.TrimPrefix(spec, "file://")
+	}
+	files := s.env.files()
+	if strings.HasPrefix(spec, "/") || strings.HasPrefix(spec, "./") || strings.HasPrefix(spec, "../") || spec == "." || spec == ".." {
+		target := spec
+		if !strings.HasPrefix(spec, "/") {
+			target = path.Join(path.Dir(base), spec)
+		}
+		if found := findFile(files, path.Clean(target)); found != "" {
+			return found, nil
+		}
+		return "", &notFound{code, "Cannot find module '" + spec + "' imported from " + importer}
+	}
+	if found := findPackage(files, path.Dir(base), spec, kind); found != "" {
+		return found, nil
+	}
+	return "", &notFound{code, "Cannot find package '" + spec + "' imported from " + importer}
+}
+
+// extensions are tried for a path without one: generated code leaves them out as often as not.
+var extensions = []string{"", ".js", ".mjs", ".cjs", ".ts", ".mts", ".json", "/package.json", "/index.js", "/index.mjs", "/index.ts"}
+
+func isFile(files Files, p string) bool {
+	info, err := files.Stat(p, true)
+	return err == nil && !info.Mode.IsDir()
+}
+
+func findFile(files Files, p string) string {
+	for _, ext := range extensions {
+		if !isFile(files, p+ext) {
+			continue
+		}
+		if ext == "/package.json" {
+			if main := packageMain(files, p, ".", "require"); main != "" {
+				return main
+			}
+			continue
+		}
+		return p + ext
+	}
+	return ""
+}
+
+// findPackage looks for an npm package in node_modules of dir and the folders above it.
+func findPackage(files Files, dir, spec, kind string) string {
+	parts := strings.Split(spec, "/")
+	n := 1
+	if strings.HasPrefix(spec, "@") {
+		n = 2
+	}
+	if len(parts) < n || spec == "" {
+		return ""
+	}
+	name, sub := strings.Join(parts[:n], "/"), strings.Join(append([]string{"."}, parts[n:]...), "/")
+	for ; ; dir = path.Dir(dir) {
+		root := path.Join(dir, "node_modules", name)
+		if info, err := files.Stat(root, true); err == nil && info.Mode.IsDir() {
+			return packageMain(files, root, sub, kind)
+		}
+		if dir == "/" || dir == "." {
+			return ""
+		}
+	}
+}
+
+// packageMain is the file of a package that "name" (sub ".") or "name/x" (sub "./x") means.
+func packageMain(files Files, root, sub, kind string) string {
+	var manifest struct {
+		Main    string          `json:"main"`
+		Module  string          `json:"module"`
+		Exports json.RawMessage `json:"exports"`
+	}
+	if b, err := readText(files, root+"/package.json", 1<<20); err == nil {
+		_ = json.Unmarshal(b, &manifest) // what is not understood counts as absent
+	}
+	if len(manifest.Exports) > 0 {
+		if target := exportTarget(manifest.Exports, sub, kind); target != "" {
+			return findFile(files, path.Join(root, target))
+		}
+	}
+	if sub != "." {
+		return findFile(files, path.Join(root, sub))
+	}
+	if kind == "import" && manifest.Module != "" {
+		return findFile(files, path.Join(root, manifest.Module))
+	}
+	if manifest.Main != "" {
+		if found := findFile(files, path.Join(root, manifest.Main)); found != "" {
+			return found
+		}
+	}
+	return findFile(files, path.Join(root, "index"))
+}
+
+// exportTarget reads the field "exports" of package.json: a path, conditions, or subpaths of these.
+func exportTarget(exports json.RawMessage, sub, kind string) string {
+	var target string
+	if json.Unmarshal(exports, &target) == nil {
+		if sub == "." {
+			return target
+		}
+		return ""
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(exports, &fields) != nil {
+		return ""
+	}
+	if sub == "." && fields["."] == nil {
+		return condition(exports, kind)
+	}
+	return condition(fields[sub], kind)
+}
+
+func condition(v json.RawMessage, kind string) string {
+	var target string
+	if json.Unmarshal(v, &target) == nil {
+		return target
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(v, &fields) != nil {
+		return ""
+	}
+	for _, c := range []string{kind, "node", "default", "import", "require"} {
+		if inner, ok := fields[c]; ok {
+			if t := condition(inner, kind); t != "" {
+				return t
+			}
+		}
+	}
+	return ""
+}
+
+// readText reads a whole file of at most max bytes.
+func readText(files Files, name string, max int64) (b []byte, err error) {
+	err = withFile(files, name, os.O_RDONLY, func(f File) error {
+		info, err := f.Stat()
+		if err != nil {
+			return err
+		}
+		if info.Mode&fs.ModeType != 0 {
+			return errCode("EISDIR")
+		}
+		if info.Size > max {
+			return errCode("EFBIG")
+		}
+		b = make([]byte, info.Size)
+		n, err := f.ReadAt(b, 0)
+		if b = b[:n]; int64(n) == info.Size {
+			return nil
+		}
+		return err
+	})
+	return b, err
+}
+
+// resolveOp answers opResolve.
+func (in *interp) resolveOp(s *turn, a arguments) uint64 {
+	kind := a.text(2, maxName)
+	found, err := s.resolve(a.text(0, maxPath), a.text(1, maxPath), kind)
+	if err == nil {
+		return in.box(in.newString("=" + found))
+	}
+	e := err.(*notFound)
+	return in.box(in.newString("!" + e.code + " " + e.message))
+}
+
+// hostModuleNormalize is env.host_module_normalize(base, specifier): the address of the module's name, which
+// the interpreter frees, or 0 with an exception.
+func hostModuleNormalize(ctx context.Context, g vm.Guest, stack []uint64) {
+	s := turnOf(ctx)
+	in := &interp{ctx, g, s.boot}
+	base, spec := in.cString(uint32(stack[0]), maxPath), in.cString(uint32(stack[1]), maxPath)
+	if s.ended() {
+		stack[0] = in.unwind()
+		return
+	}
+	found, err := s.resolve(base, spec, "import")
+	if err != nil {
+		e := err.(*notFound)
+		stack[0] = in.throw("Error", e.message, e.code)
+		return
+	}
+	stack[0] = in.heapText(found)
+}
+
+// heapText puts text and a NUL on the guest's heap; 0 with an exception when memory is short.
+func (in *interp) heapText(text string) uint64 {
+	p, ok := in.alloc(len(text) + 1)
+	if !ok {
+		return in.noMemory()
+	}
+	b := in.view(p, uint32(len(text)+1))
+	b[copy(b, text)] = 0
+	return uint64(p)
+}
+
+// hostModuleLoad is env.host_module_load(name, address for the length): the address of the module's source,
+// which the interpreter frees, or 0 with an exception.
+func hostModuleLoad(ctx context.Context, g vm.Guest, stack []uint64) {
+	s := turnOf(ctx)
+	in := &interp{ctx, g, s.boot}
+	name, lengthAt := in.cString(uint32(stack[0]), maxPath), uint32(stack[1])
+	if s.ended() {
+		stack[0] = in.unwind()
+		return
+	}
+	src, thrown := in.moduleSource(s, name)
+	if thrown {
+		stack[0] = 0
+		return
+	}
+	if stack[0] = in.heapText(src); stack[0] != 0 {
+		if !g.Memory().WriteUint32(lengthAt, uint32(len(src))) {
+			fault("address %#x is out of bounds", lengthAt)
+		}
+	}
+}
+
+// moduleSource is a file as the source of an ES module. thrown: an exception is pending instead.
+func (in *interp) moduleSource(s *turn, name string) (src string, thrown bool) {
+	b, err := readText(s.env.files(), name, maxSource)
+	if err != nil {
+		in.throw("Error", "Cannot read module '"+name+"': "+errorCode(err), errorCode(err))
+		return "", true
+	}
+	src = string(validUTF8(b))
+	switch path.Ext(name) {
+	case ".json":
+		return in.moduleBy("jsonModule", src, name)
+	case ".ts", ".mts", ".cts", ".tsx":
+		out, err := StripTypes(src, name)
+		if err != nil {
+			in.throw("SyntaxError", err.Error(), "")
+			return "", true
+		}
+		return out, false
+	case ".cjs":
+		return in.moduleBy("commonModule", name, name)
+	case ".js":
+		if strings.Contains(src, "exports") && !scanModule(src).isModule {
+			return in.moduleBy("commonModule", name, name)
+		}
+	}
+	return src, false
+}
+
+// moduleBy lets the guest make the source of a module that is not written as one.
+func (in *interp) moduleBy(fn, arg, name string) (src string, thrown bool) {
+	a, n := in.newString(arg), in.newString(name)
+	if a.exception() || n.exception() {
+		return "", true
+	}
+	v := in.invoke(in.b.Funcs[fn], a, n)
+	in.free(a)
+	in.free(n)
+	if v.exception() {
+		return "", true
+	}
+	src, ok := in.stringOf(v, maxSource)
+	in.free(v)
+	return src, !ok
+}

@@ -1,0 +1,333 @@
+package js
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"strings"
+
+	"github.com/cloche-dev/cloche/engine/vm"
+	"github.com/cloche-dev/cloche/runtimes"
+)
+
+// Flags of JS_Eval (quickjs.h, JS_EVAL_*).
+const (
+	evalStrict      = 1 << 3
+	evalCompileOnly = 1 << 5
+	evalAsync       = 1 << 7 // top-level await; the result is a promise of {value: ...}
+)
+
+// eval runs or compiles source. The caller owns the value; an exception is pending when it is one.
+func (in *interp) eval(src, name string, flags int) value {
+	p, temp := in.text(src)
+	if p == 0 {
+		return value(in.call("JS_ThrowOutOfMemory", uint64(in.b.Ctx)))
+	}
+	if len(name) >= nameSize {
+		name = name[len(name)-nameSize+1:]
+	}
+	b := in.view(in.b.Name, uint32(len(name)+1))
+	b[copy(b, name)] = 0
+	v := value(in.call("JS_Eval", uint64(in.b.Ctx), uint64(p), uint64(len(src)), uint64(in.b.Name), uint64(flags)))
+	if temp {
+		in.release(p)
+	}
+	return v
+}
+
+// Turn implements [runtimes.Driver].
+func (d *Driver) Turn(ctx context.Context, g vm.Guest, info runtimes.BootInfo, t *runtimes.Turn) (out runtimes.Outcome, err error) {
+	defer recoverStop(&err)
+	b, err := d.bootOf(info)
+	if err != nil {
+		return out, err
+	}
+	s := &turn{Turn: t, boot: b, env: envOf(ctx)}
+	in := &interp{ctx: context.WithValue(ctx, turnKey{}, s), g: g, b: b}
+	if t.First {
+		in.reseed(t)
+	}
+	if len(t.Inputs)+len(t.Args)+len(t.Env) > 0 {
+		if out, ended, err := in.begin(s); ended {
+			return out, err
+		}
+	}
+	return in.run(s)
+}
+
+// reseed gives Math.random a state of its own: the image's would repeat in every instance.
+func (in *interp) reseed(t *runtimes.Turn) {
+	var seed [8]byte
+	if t.Seed != nil {
+		binary.LittleEndian.PutUint64(seed[:], splitMix(*t.Seed))
+	} else if t.Entropy != nil {
+		copy(seed[:], t.Entropy(8))
+	}
+	if binary.LittleEndian.Uint64(seed[:]) == 0 { // the one state that xorshift cannot leave
+		seed[0] = 1
+	}
+	in.put(in.b.Random, seed[:])
+}
+
+// splitMix spreads a small seed over 64 bits (Steele, Lea, Flood 2014).
+func splitMix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// begin hands the guest the turn's inputs, arguments and environment. ended: the turn is over with out.
+func (in *interp) begin(s *turn) (out runtimes.Outcome, ended bool, err error) {
+	for name := range s.Inputs {
+		in.undeclare(name)
+	}
+	settings, err := json.Marshal(struct {
+		Inputs map[string]json.RawMessage `json:"inputs,omitempty"`
+		Args   []string                   `json:"args,omitempty"`
+		Env    map[string]string          `json:"env,omitempty"`
+	}{s.Inputs, s.Args, s.Env})
+	if err != nil { // an input that is no JSON
+		return failure("TypeError", "input: "+err.Error()), true, nil
+	}
+	text := in.newString(string(settings))
+	if text.exception() {
+		out, err = in.stopped(s)
+		return out, true, err
+	}
+	r := in.invoke(in.b.Funcs["begin"], text)
+	in.free(text)
+	if r.exception() {
+		out, err = in.stopped(s)
+		return out, true, err
+	}
+	return out, false, nil
+}
+
+func failure(name, message string) runtimes.Outcome {
+	return runtimes.Outcome{ExitCode: 1, Error: &runtimes.GuestError{Name: name, Value: message}}
+}
+
+// run compiles and runs the turn's source, then what it left to do, and shows the last value.
+func (in *interp) run(s *turn) (runtimes.Outcome, error) {
+	src, flags := s.Source, 0
+	async := strings.Contains(src, "await")
+	if s.Module {
+		flags |= evalStrict
+	}
+	module := false
+	if mayBeModule(src) {
+		if m := scanModule(src); m.isModule {
+			src, s.imports, module = m.source, m.imports, true
+			flags |= evalStrict
+		}
+	}
+	if async || module || s.Module {
+		flags |= evalAsync
+	}
+	if !s.Session && !module {
+		return in.finish(s, in.eval(src, s.name(), flags), flags&evalAsync != 0)
+	}
+	fn := in.eval(src, s.name(), flags|evalCompileOnly)
+	if fn.exception() {
+		return in.stopped(s)
+	}
+	in.redeclare(fn)
+	if len(s.imports) > 0 {
+		if out, ended, err := in.link(s); ended {
+			in.free(fn)
+			return out, err
+		}
+	}
+	v := value(in.call("JS_EvalFunction", uint64(in.b.Ctx), uint64(fn)))
+	return in.finish(s, v, flags&evalAsync != 0)
+}
+
+// redeclare makes the top-level declarations of the compiled script fn lawful whatever earlier turns
+// declared: it removes their let, const and class of the same names, and switches off the script's
+// own check, which would still refuse a let where there is a var.
+//
+// A compiled script begins with one instruction for each name that it declares (see probeCode):
+//
+//	check_define_var  atom (u32)  flags (u8)
+func (in *interp) redeclare(fn value) {
+	code := in.u32(uint32(fn) + in.b.CodeAt)
+	length := in.u32(uint32(fn) + in.b.CodeAt + 4)
+	const instrSize = 6
+	at := code
+	if length > 4 && in.view(code, 1)[0] == in.b.ThisOp {
+		for n := uint32(2); n <= 4; n++ { // the store after it has up to two bytes of operand
+			if in.view(code+n, 1)[0] == in.b.CheckOp {
+				at += n
+				break
+			}
+		}
+	}
+	for ; at+instrSize <= code+length; at += instrSize {
+		instr := in.view(at, instrSize)
+		if instr[0] != in.b.CheckOp {
+			return
+		}
+		instr[5] = 0
+		in.undeclareAtom(binary.LittleEndian.Uint32(instr[1:]))
+	}
+}
+
+// undeclare removes a top-level let, const or class.
+func (in *interp) undeclare(name string) {
+	if a := in.atom(name); a != 0 {
+		in.undeclareAtom(a)
+		in.call("JS_FreeAtom", uint64(in.b.Ctx), uint64(a))
+	}
+}
+
+func (in *interp) undeclareAtom(atom uint32) {
+	if in.call32("JS_HasProperty", uint64(in.b.Ctx), uint64(in.b.Lexicals), uint64(atom)) == 1 {
+		in.call("JS_DeleteProperty", uint64(in.b.Ctx), uint64(in.b.Lexicals), uint64(atom), 0)
+	}
+}
+
+// link loads the modules that the script imports and binds their names. ended: the turn is over with out.
+func (in *interp) link(s *turn) (out runtimes.Outcome, ended bool, err error) {
+	for _, d := range s.imports {
+		for _, n := range d.Names {
+			in.undeclare(n.Local)
+		}
+	}
+	decls, err := json.Marshal(s.imports)
+	if err != nil {
+		return out, true, err
+	}
+	text := in.newString(string(decls))
+	if text.exception() {
+		out, err = in.stopped(s)
+		return out, true, err
+	}
+	promise := in.invoke(in.b.Funcs["link"], text)
+	in.free(text)
+	if promise.exception() {
+		out, err = in.stopped(s)
+		return out, true, err
+	}
+	defer in.free(promise)
+	state := func() uint32 { return in.call32("JS_PromiseState", uint64(in.b.Ctx), uint64(promise)) }
+	if out, ended, err = in.loop(s, func() bool { return state() != promisePending }); ended || err != nil {
+		return out, true, err
+	}
+	if state() == promisePending {
+		return in.unsettled(s), true, nil
+	}
+	return out, false, nil
+}
+
+// finish takes the result of the main script to the end of the turn.
+func (in *interp) finish(s *turn, v value, async bool) (runtimes.Outcome, error) {
+	if v.exception() {
+		return in.stopped(s)
+	}
+	if out, ended, err := in.loop(s, nil); ended || err != nil {
+		return out, err
+	}
+	if async {
+		if in.call32("JS_PromiseState", uint64(in.b.Ctx), uint64(v)) == promisePending {
+			return in.unsettled(s), nil
+		}
+		v = in.completion(v)
+	}
+	if v.tag() == tagObject && in.call32("JS_IsPromise", uint64(v)) != 0 &&
+		in.call32("JS_PromiseState", uint64(in.b.Ctx), uint64(v)) == promiseFulfilled {
+		r := value(in.call("JS_PromiseResult", uint64(in.b.Ctx), uint64(v)))
+		in.free(v)
+		v = r
+	}
+	if err := in.display(s, v); err != nil {
+		return runtimes.Outcome{}, err
+	}
+	in.free(v)
+	return in.exit(s)
+}
+
+// completion is the value of the last expression of a script that may await: its promise was fulfilled
+// with an object that has it as property "value", or with what it returned early.
+func (in *interp) completion(promise value) value {
+	r := value(in.call("JS_PromiseResult", uint64(in.b.Ctx), uint64(promise)))
+	in.free(promise)
+	if r.tag() != tagObject {
+		return r
+	}
+	v := in.property(r, "value")
+	in.free(r)
+	if v.exception() {
+		in.free(in.takeException())
+		return undefined
+	}
+	return v
+}
+
+// stopped is the end of a turn by an exception, which is pending: one that the program threw, or the
+// uncatchable one of exit or interrupt.
+func (in *interp) stopped(s *turn) (runtimes.Outcome, error) {
+	e := in.takeException()
+	if s.ended() {
+		in.free(e)
+		return in.exit(s)
+	}
+	return in.uncaught(s, e)
+}
+
+// unsettled is the end of a script that awaits something that nothing can bring about any more.
+func (in *interp) unsettled(s *turn) runtimes.Outcome {
+	const exitUnsettled = 13 // as in Node
+	out := failure("Error", "a top-level await never settled: nothing is left that could settle its promise")
+	out.ExitCode = exitUnsettled
+	s.print(2, "Warning: Detected unsettled top-level await in "+s.name()+"\n")
+	in.cleanUp(s)
+	return out
+}
+
+// exit is the end of a turn that did not fail.
+func (in *interp) exit(s *turn) (runtimes.Outcome, error) {
+	if s.listens && !s.interrupted {
+		if r := in.invoke(in.b.Funcs["exiting"], intValue(int32(s.exitCode))); r.exception() {
+			return in.uncaughtAtExit(s)
+		}
+	}
+	out := runtimes.Outcome{ExitCode: s.exitCode, Interrupted: s.interrupted}
+	in.cleanUp(s)
+	return out, nil
+}
+
+// uncaughtAtExit is the end of a turn whose listener of "exit" threw, or called exit itself.
+func (in *interp) uncaughtAtExit(s *turn) (runtimes.Outcome, error) {
+	e := in.takeException()
+	s.listens = false
+	if s.ended() {
+		in.free(e)
+		return in.exit(s)
+	}
+	return in.uncaught(s, e)
+}
+
+// cleanUp drops the jobs and timers that a turn leaves, so that they do not run in the next one.
+func (in *interp) cleanUp(s *turn) {
+	for _, r := range s.rejections {
+		in.call("qjs_free_value", uint64(r.promise))
+		in.call("qjs_free_value", uint64(r.reason))
+	}
+	s.rejections = nil
+	if !s.Session {
+		return
+	}
+	s.dropping = true
+	for in.call32("JS_IsJobPending", uint64(in.b.Runtime)) != 0 {
+		in.hurry() // the job is cut at its first poll
+		if int32(in.call("JS_ExecutePendingJob", uint64(in.b.Runtime), uint64(in.b.Cell))) < 0 {
+			in.free(in.takeException())
+		}
+	}
+	s.dropping = false
+	if s.timers || s.ticks {
+		s.exited, s.interrupted = false, false // reset is ours and must run to its end
+		in.free(in.invoke(in.b.Funcs["reset"]))
+	}
+}
