@@ -282,16 +282,17 @@ func fdFilestatSetTimes(_ context.Context, s *State, _ guestMemory, p []uint64) 
 }
 
 // begin checks all that a guest passed to one of the four calls that move bytes: the buffers, which it leaves in
-// s.iovs, and the place of the result.
+// s.buffers until finish, and the place of the result.
 func (s *State) begin(m guestMemory, iovsOff, iovsLen, resultOff uint64) (result []byte, errno Errno) {
-	if s.iovs, errno = m.iovecs(s.iovs, uint32(iovsOff), uint32(iovsLen)); errno != ErrnoSuccess {
+	if s.buffers, errno = m.iovecs(s.buffers, uint32(iovsOff), uint32(iovsLen)); errno != ErrnoSuccess {
 		return nil, errno
 	}
 	return m.word(uint32(resultOff))
 }
 
 // finish stores how many bytes were moved. An error counts only when there were none: else the next call meets it.
-func finish(result []byte, n int, errno Errno) Errno {
+func (s *State) finish(result []byte, n int, errno Errno) Errno {
+	clear(s.buffers)
 	if n == 0 && errno != ErrnoSuccess {
 		return errno
 	}
@@ -299,15 +300,11 @@ func finish(result []byte, n int, errno Errno) Errno {
 	return ErrnoSuccess
 }
 
-// eachPiece calls move for the bytes of s.iovs in pieces of at most pieceBytes, until one moves fewer bytes than it was
-// given or fails, and looks between them whether the run may go on.
-func (s *State) eachPiece(ctx context.Context, m guestMemory, move func(p []byte) (int, Errno)) (total int, errno Errno) {
+// eachPiece calls move for the bytes of s.buffers in pieces of at most pieceBytes, until one moves fewer bytes than it
+// was given or fails, and looks between them whether the run may go on.
+func (s *State) eachPiece(ctx context.Context, move func(p []byte) (int, Errno)) (total int, errno Errno) {
 	unchecked := 0
-	for _, v := range s.iovs {
-		buf, errno := m.bytes(v.off, v.n)
-		if errno != ErrnoSuccess {
-			return total, errno
-		}
+	for _, buf := range s.buffers {
 		for len(buf) > 0 {
 			if unchecked >= pieceBytes {
 				s.stopIfOver(ctx)
@@ -359,29 +356,25 @@ func fdRead(ctx context.Context, s *State, m guestMemory, p []uint64) Errno {
 		return errno
 	}
 	if d.kind == kindStdin {
-		n, errno := s.readInput(ctx, m, s.iovs, d.flags&fdflagNonblock != 0)
-		return finish(result, n, errno)
+		n, errno := s.readInput(ctx, d.flags&fdflagNonblock != 0)
+		return s.finish(result, n, errno)
 	}
 	h, errno := s.handle(d)
 	if errno != ErrnoSuccess {
 		return errno
 	}
-	n, errno := s.eachPiece(ctx, m, func(p []byte) (int, Errno) {
+	n, errno := s.eachPiece(ctx, func(p []byte) (int, Errno) {
 		n, errno := readAt(h, p, d.offset)
 		d.offset += int64(n)
 		return n, errno
 	})
-	return finish(result, n, errno)
+	return s.finish(result, n, errno)
 }
 
 // readInput reads what there is, waiting for the first bytes only.
-func (s *State) readInput(ctx context.Context, m guestMemory, iovs []iovec, nonblock bool) (int, Errno) {
+func (s *State) readInput(ctx context.Context, nonblock bool) (int, Errno) {
 	total := 0
-	for _, v := range iovs {
-		buf, errno := m.bytes(v.off, v.n)
-		if errno != ErrnoSuccess {
-			return total, errno
-		}
+	for _, buf := range s.buffers {
 		if len(buf) == 0 {
 			continue
 		}
@@ -415,12 +408,12 @@ func fdPread(ctx context.Context, s *State, m guestMemory, p []uint64) Errno {
 	if errno != ErrnoSuccess {
 		return errno
 	}
-	n, errno := s.eachPiece(ctx, m, func(p []byte) (int, Errno) {
+	n, errno := s.eachPiece(ctx, func(p []byte) (int, Errno) {
 		n, errno := readAt(h, p, off)
 		off += int64(n)
 		return n, errno
 	})
-	return finish(result, n, errno)
+	return s.finish(result, n, errno)
 }
 
 // fdWrite implements fd_write: fd, iovs, iovs_len, result offset of the number of bytes. Fewer bytes than given
@@ -443,17 +436,17 @@ func fdWrite(ctx context.Context, s *State, m guestMemory, p []uint64) Errno {
 	}
 	switch d.kind {
 	case kindStdout:
-		n, errno := s.writeOutput(ctx, m, s.stdout)
-		return finish(result, n, errno)
+		n, errno := s.writeOutput(ctx, s.stdout)
+		return s.finish(result, n, errno)
 	case kindStderr:
-		n, errno := s.writeOutput(ctx, m, s.stderr)
-		return finish(result, n, errno)
+		n, errno := s.writeOutput(ctx, s.stderr)
+		return s.finish(result, n, errno)
 	}
 	h, errno := s.handle(d)
 	if errno != ErrnoSuccess {
 		return errno
 	}
-	n, errno := s.eachPiece(ctx, m, func(p []byte) (int, Errno) {
+	n, errno := s.eachPiece(ctx, func(p []byte) (int, Errno) {
 		if d.flags&fdflagAppend != 0 {
 			n, end, err := h.Append(p)
 			if n > 0 {
@@ -465,7 +458,7 @@ func fdWrite(ctx context.Context, s *State, m guestMemory, p []uint64) Errno {
 		d.offset += int64(n)
 		return n, toErrno(err)
 	})
-	return finish(result, n, syncWrite(d, h, n, errno))
+	return s.finish(result, n, syncWrite(d, h, n, errno))
 }
 
 // syncWrite brings n written bytes to stable storage if the descriptor's flags want it.
@@ -482,26 +475,26 @@ func syncWrite(d *descriptor, h *vfs.Handle, n int, errno Errno) Errno {
 // library hands over in two parts stays one event of a stream.
 const gatherBytes = 16 << 10
 
-func (s *State) writeOutput(ctx context.Context, m guestMemory, w io.Writer) (int, Errno) {
-	if len(s.iovs) > 1 {
-		if joined, ok := s.gather(m, s.iovs); ok {
-			return write(w, joined)
-		}
+func (s *State) writeOutput(ctx context.Context, w io.Writer) (int, Errno) {
+	switch {
+	case len(s.buffers) == 1 && len(s.buffers[0]) <= pieceBytes:
+		return write(w, s.buffers[0])
+	case s.gather():
+		return write(w, s.gathered)
 	}
-	return s.eachPiece(ctx, m, func(p []byte) (int, Errno) { return write(w, p) })
+	return s.eachPiece(ctx, func(p []byte) (int, Errno) { return write(w, p) })
 }
 
-// gather copies the bytes of all iovecs into scratch, if they are few.
-func (s *State) gather(m guestMemory, iovs []iovec) ([]byte, bool) {
+// gather copies the bytes of all buffers into s.gathered, if they are few.
+func (s *State) gather() bool {
 	s.gathered = s.gathered[:0]
-	for _, v := range iovs {
-		buf, errno := m.bytes(v.off, v.n)
-		if errno != ErrnoSuccess || len(s.gathered)+len(buf) > gatherBytes {
-			return nil, false
+	for _, buf := range s.buffers {
+		if len(s.gathered)+len(buf) > gatherBytes {
+			return false
 		}
 		s.gathered = append(s.gathered, buf...)
 	}
-	return s.gathered, true
+	return true
 }
 
 func write(w io.Writer, p []byte) (int, Errno) {
@@ -533,12 +526,12 @@ func fdPwrite(ctx context.Context, s *State, m guestMemory, p []uint64) Errno {
 	if errno != ErrnoSuccess {
 		return errno
 	}
-	n, errno := s.eachPiece(ctx, m, func(p []byte) (int, Errno) {
+	n, errno := s.eachPiece(ctx, func(p []byte) (int, Errno) {
 		n, err := h.WriteAt(p, off)
 		off += int64(n)
 		return n, toErrno(err)
 	})
-	return finish(result, n, syncWrite(d, h, n, errno))
+	return s.finish(result, n, syncWrite(d, h, n, errno))
 }
 
 // fdPrestatGet implements fd_prestat_get: fd, result offset of a prestat (8 bytes): 0 tag u8 (0) | 4 length u32.

@@ -8,7 +8,7 @@ import (
 )
 
 // maxIovecs bounds the buffers of one scattered read or write, as IOV_MAX does on Linux. The scratch that holds
-// them stays in the State: 8 KiB at most.
+// them stays in the State: 24 KiB at most.
 const maxIovecs = 1024
 
 // guestMemory is the linear memory of the instance that called. It is the only place in this package where a
@@ -50,13 +50,12 @@ func (m guestMemory) putUint64(off uint32, v uint64) Errno {
 	return errno
 }
 
-// iovec is one buffer of a scattered read or write, copied from the guest.
-type iovec struct{ off, n uint32 }
-
-// iovecs copies count iovec structures at off into scratch and checks each range, so that nothing that is read
-// or written later can change them. INVAL for more than maxIovecs or a sum over 2^31-1 (which a result could not
-// tell from an error in C); FAULT when the array or a buffer leaves memory.
-func (m guestMemory) iovecs(scratch []iovec, off, count uint32) ([]iovec, Errno) {
+// iovecs turns the count iovec structures at off into the buffers that they name, in scratch: views, which must not
+// outlive the call. All of them are read and checked before any buffer is, so that nothing that the call reads or
+// writes can change them. INVAL for more than maxIovecs or a sum over 2^31-1 (which a result could not tell from an
+// error in C); FAULT when the array or a buffer leaves memory.
+func (m guestMemory) iovecs(scratch [][]byte, off, count uint32) ([][]byte, Errno) {
+	scratch = scratch[:0]
 	if count > maxIovecs {
 		return scratch, ErrnoInval
 	}
@@ -64,17 +63,17 @@ func (m guestMemory) iovecs(scratch []iovec, off, count uint32) ([]iovec, Errno)
 	if errno != ErrnoSuccess {
 		return scratch, errno
 	}
-	scratch = scratch[:0]
 	var total uint64
 	for ; len(raw) >= 8; raw = raw[8:] {
-		v := iovec{binary.LittleEndian.Uint32(raw), binary.LittleEndian.Uint32(raw[4:])}
-		if _, errno := m.bytes(v.off, v.n); errno != ErrnoSuccess {
+		n := binary.LittleEndian.Uint32(raw[4:])
+		buf, errno := m.bytes(binary.LittleEndian.Uint32(raw), n)
+		if errno != ErrnoSuccess {
 			return scratch, errno
 		}
-		if total += uint64(v.n); total > math.MaxInt32 {
+		if total += uint64(n); total > math.MaxInt32 {
 			return scratch, ErrnoInval
 		}
-		scratch = append(scratch, v)
+		scratch = append(scratch, buf)
 	}
 	return scratch, ErrnoSuccess
 }

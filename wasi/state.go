@@ -84,13 +84,13 @@ type State struct {
 	memory guestMemory
 
 	// Scratch of single calls, kept to save allocations.
-	iovs          []iovec
+	buffers       [][]byte
 	subscriptions []subscription
 	events        []event
 	gathered      []byte
 
-	inlineFds  [12]descriptor
-	inlineIovs [8]iovec
+	inlineFds     [12]descriptor
+	inlineBuffers [4][]byte
 }
 
 var rootPreopen = []string{"/"}
@@ -98,7 +98,7 @@ var rootPreopen = []string{"/"}
 // New returns the State of one run. It costs a few allocations: nothing is opened but preopens other than "/".
 func New(cfg Config) (*State, error) {
 	s := &State{fs: cfg.FS, openFiles: cfg.OpenFiles, initial: cfg.Preopens}
-	s.fds, s.iovs = s.inlineFds[:0], s.inlineIovs[:0]
+	s.fds, s.buffers = s.inlineFds[:0], s.inlineBuffers[:0]
 	if s.initial == nil && cfg.FS != nil {
 		s.initial = rootPreopen
 	}
@@ -219,7 +219,7 @@ func (s *State) Close() error {
 		return nil
 	}
 	s.closed = true
-	s.module, s.memory = nil, guestMemory{}
+	s.module, s.memory, s.buffers = nil, guestMemory{}, nil
 	problems := []error{s.Commit()}
 	for n := range s.fds {
 		if s.fds[n].kind != kindClosed {
