@@ -21,13 +21,14 @@ type guestFiles struct{ ns *vfs.Namespace }
 var _ js.Files = guestFiles{}
 
 // codedError gives an error of vfs the name that Node's errors carry.
-type codedError struct{ vfs.Error }
+type codedError vfs.Error
 
-func (e codedError) Code() string { return "E" + strings.ToUpper(wasi.ErrnoOf(e.Error).String()) }
+func (e codedError) Error() string { return vfs.Error(e).Error() }
+func (e codedError) Code() string  { return "E" + wasi.ErrnoOf(vfs.Error(e)).String() }
 
 func coded(err error) error {
 	if e, ok := errors.AsType[vfs.Error](err); ok {
-		return codedError{e}
+		return codedError(e)
 	}
 	return err
 }

@@ -157,7 +157,7 @@ func (t Turn) prepare(language string, number int) (*runtimes.Turn, *runtimes.Gu
 	if language == TypeScript || strings.HasSuffix(name, ".ts") {
 		src, err := js.StripTypes(t.Code, name)
 		if syntax, ok := errors.AsType[*js.SyntaxError](err); ok {
-			return nil, &runtimes.GuestError{Name: "SyntaxError", Value: syntax.Message, Line: syntax.Line, Traceback: syntax.Error()}, nil
+			return nil, &runtimes.GuestError{Name: "SyntaxError", Value: syntax.Text, Line: syntax.Line, Traceback: syntax.Error() + "\n" + syntax.Source}, nil
 		}
 		if err != nil {
 			return nil, nil, err

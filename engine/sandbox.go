@@ -114,7 +114,9 @@ type running struct {
 	shown          displays
 	door           hostfuncs.Door
 	deadline       *deadline
+	clock          wasi.Clock
 	meter          vm.Meter
+	env            js.Env // what the JavaScript driver reaches without WASI
 }
 
 // run runs one turn. After it s.inst is nil when the turn was cut.
@@ -177,16 +179,18 @@ func (s *sandbox) equip(r *running, t Turn) error {
 	r.meter = vm.Meter{Budget: r.limits.Fuel, Check: r.deadline.check, OutOfFuel: func(used uint64) error {
 		return &limits.ExceededError{Resource: limits.Fuel, Limit: r.limits.Fuel, Used: used}
 	}}
+	r.clock = &turnClock{s.eng.cfg.Clock, r.deadline}
+	r.env = js.Env{Files: guestFiles{s.ns}, Stdin: t.Stdin, Stdout: &r.stdout, Stderr: &r.stderr, Clock: r.clock, Dir: workDir}
 	s.inst.Linear().SetLimit(r.limits.MemoryBytes / memimage.PageSize * memimage.PageSize)
 	return s.state.Renew(wasi.Config{
 		Stdin: t.Stdin, Stdout: &r.stdout, Stderr: &r.stderr, AbsoluteLinks: true,
-		Clock: &turnClock{s.eng.cfg.Clock, r.deadline}, Random: s.random,
+		Clock: r.clock, Random: s.random,
 	})
 }
 
 // drive lets the interpreter run the turn.
 func (s *sandbox) drive(ctx context.Context, r *running) (out runtimes.Outcome, err error) {
-	ctx = wasi.WithState(ctx, s.state)
+	ctx = js.WithEnv(wasi.WithState(ctx, s.state), &r.env)
 	err = s.inst.Run(ctx, &r.meter, func(ctx context.Context) error {
 		out, err = s.lang.Driver.Turn(ctx, s.inst, s.lang.Info, r.Turn)
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -76,6 +77,8 @@ func Compile(ctx context.Context, c Config) (*Module, error) {
 
 func (m *Module) compile(ctx context.Context, c Config) error {
 	compile := func() (err error) {
+		// One worker is the default.
+		ctx := experimental.WithCompilationWorkers(ctx, runtime.GOMAXPROCS(0))
 		m.compiled, err = m.runtime.CompileModule(ctx, c.Binary)
 		return err
 	}
