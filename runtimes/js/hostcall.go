@@ -64,6 +64,7 @@ const (
 	peekPromiseState  = 0 // -> 0 pending, 1 fulfilled, 2 rejected, -1 no promise
 	peekPromiseResult = 1
 	peekProxyTarget   = 2 // -> the target, or undefined when it is no proxy
+	peekClass         = 3 // -> the number of the interpreter's class, 0 for what is no object
 )
 
 // arguments are what the guest called a host function with.
@@ -439,6 +440,9 @@ func (in *interp) stdin(s *turn, a arguments) uint64 {
 
 func (in *interp) peek(a arguments) uint64 {
 	v := a.value(1)
+	if a.int(0) == peekClass {
+		return in.number(float64(in.call32("JS_GetClassID", uint64(v))))
+	}
 	promise := v.tag() == tagObject && in.call32("JS_IsPromise", uint64(v)) != 0
 	switch a.int(0) {
 	case peekPromiseState:

@@ -23,7 +23,7 @@
       seen.set(value, copy);
       return copy;
     };
-    if (cloche.peek(2, value) !== undefined) throw refuse(value);
+    if (is.proxy(value)) throw refuse(value);
     if (is.date(value)) return keep(new Date(value.getTime()));
     if (is.regexp(value)) return keep(new RegExp(value.source, value.flags));
     if (is.arrayBuffer(value)) return keep(value.slice(0));

@@ -155,7 +155,7 @@
       default: return false;
     }
     if (value === null) return true;
-    if (depth > 50 || cloche.peek(2, value) !== undefined) return false;
+    if (depth > 50 || cloche.is.proxy(value)) return false;
     if (Array.isArray(value)) {
       if ((budget.left -= value.length + 1) < 0) return false;
       for (let i = 0; i < value.length; i++) {

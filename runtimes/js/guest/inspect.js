@@ -19,13 +19,9 @@
   const setSize = getter(Set.prototype, "size");
   const mapEntries = uncurry(Map.prototype.entries);
   const setValues = uncurry(Set.prototype.values);
-  const byteLength = getter(ArrayBuffer.prototype, "byteLength");
-  const sharedByteLength = typeof SharedArrayBuffer === "undefined" ? () => { throw new TypeError(); }
-    : getter(SharedArrayBuffer.prototype, "byteLength");
   const TypedArray = getPrototypeOf(Uint8Array);
   const typedTag = getter(TypedArray.prototype, Symbol.toStringTag);
   const typedLength = getter(TypedArray.prototype, "length");
-  const viewLength = getter(DataView.prototype, "byteLength");
   const mapNext = uncurry(getPrototypeOf(new Map().entries()).next);
   const setNext = uncurry(getPrototypeOf(new Set().values()).next);
   const unbox = {
@@ -33,41 +29,47 @@
     Boolean: uncurry(Boolean.prototype.valueOf), BigInt: uncurry(BigInt.prototype.valueOf),
     Symbol: uncurry(Symbol.prototype.valueOf),
   };
-  const weakMapHas = uncurry(WeakMap.prototype.has);
-  const weakSetHas = uncurry(WeakSet.prototype.has);
   const deref = uncurry(WeakRef.prototype.deref);
 
-  // A test that asks for an internal slot, which no program can fake.
-  const succeeds = (probe) => (value) => {
-    try {
-      probe(value);
-      return true;
-    } catch {
-      return false;
-    }
-  };
+  // The interpreter's class of an object, which no program can fake. The numbers are learnt from samples.
+  const classOf = (value) => cloche.peek(3, value);
+  const kinds = [];
+  const sample = (kind, value) => { kinds[classOf(value)] = kind; };
+  sample("Object", {});
+  sample("Array", []);
+  sample("Error", new Error());
+  sample("Number", Object(0));
+  sample("String", Object(""));
+  sample("Boolean", Object(false));
+  sample("Symbol", Object(Symbol()));
+  sample("BigInt", Object(0n));
+  sample("Date", new Date(0));
+  sample("RegExp", /x/);
+  sample("Map", new Map());
+  sample("Set", new Set());
+  sample("WeakMap", new WeakMap());
+  sample("WeakSet", new WeakSet());
+  sample("WeakRef", new WeakRef({}));
+  sample("Promise", Promise.resolve());
+  sample("Proxy", new Proxy({}, {}));
+  sample("ArrayBuffer", new ArrayBuffer(0));
+  if (typeof SharedArrayBuffer !== "undefined") sample("SharedArrayBuffer", new SharedArrayBuffer(0));
+  sample("DataView", new DataView(new ArrayBuffer(0)));
+  sample("Arguments", (function () { return arguments; })()); // eslint-disable-line prefer-rest-params
+  sample("Arguments", (function (a) { a = 1; return arguments; })(0)); // eslint-disable-line prefer-rest-params
+  for (const Class of [Int8Array, Uint8Array, Uint8ClampedArray, Int16Array, Uint16Array, Int32Array, Uint32Array, Float32Array,
+    Float64Array, BigInt64Array, BigUint64Array, globalThis.Float16Array]) if (Class) sample("TypedArray", new Class(0));
+  const kindOf = (value) => kinds[classOf(value)];
+  cloche.kindOf = kindOf;
+
+  const isA = (kind) => (value) => kindOf(value) === kind;
   const is = {
-    map: succeeds(mapSize),
-    set: succeeds(setSize),
-    date: succeeds(dateTime),
-    arrayBuffer: succeeds(byteLength),
-    sharedArrayBuffer: succeeds(sharedByteLength),
-    dataView: succeeds(viewLength),
-    weakMap: succeeds((v) => weakMapHas(v, v)),
-    weakSet: succeeds((v) => weakSetHas(v, v)),
-    weakRef: succeeds(deref),
-    typedArray: (v) => typedTag(v) !== undefined,
-    error: (v) => Error.isError ? Error.isError(v) : objectToString(v) === "[object Error]",
-    promise: (v) => cloche.peek(0, v) >= 0,
-    regexp: (v) => {
-      try {
-        return objectToString(v) === "[object RegExp]" || v instanceof RegExp && (regexpSource(v), true);
-      } catch {
-        return false;
-      }
-    },
+    map: isA("Map"), set: isA("Set"), date: isA("Date"), regexp: isA("RegExp"), promise: isA("Promise"),
+    arrayBuffer: isA("ArrayBuffer"), sharedArrayBuffer: isA("SharedArrayBuffer"), dataView: isA("DataView"),
+    typedArray: isA("TypedArray"), weakMap: isA("WeakMap"), weakSet: isA("WeakSet"), weakRef: isA("WeakRef"),
+    proxy: isA("Proxy"), nativeError: isA("Error"),
+    error: (value) => kindOf(value) === "Error" || isInstance(value, Error),
   };
-  const regexpSource = getter(RegExp.prototype, "source");
   cloche.is = is;
 
   const defaults = {
@@ -88,22 +90,35 @@
   const ansi = /\u001b\[[0-9;]*m/g;
   const stripColors = (s) => s.includes("\u001b") ? s.replace(ansi, "") : s;
 
+  const plainStyle = (text) => text;
+  const colorStyle = (text, kind) => {
+    const color = colors[styles[kind]];
+    return color ? `\u001b[${color[0]}m${text}\u001b[${color[1]}m` : text;
+  };
+
+  // The state of one inspection, as it begins: what is asked for, and where it is.
+  const start = {
+    __proto__: null,
+    ...defaults,
+    userOptions: undefined,
+    stylize: plainStyle,
+    seen: undefined, // the objects that contain the present one
+    circular: undefined, // those that one of their own parts refers to, by number
+    indent: 0,
+    current: 0, // the depth of what was formatted last
+    left: 1 << 21, // characters until only names are shown
+  };
+
   function makeContext(options) {
-    const ctx = { ...defaults, seen: [], indent: 0, current: 0, circular: undefined, budget: { left: 1 << 21 }, userOptions: options };
+    const ctx = { __proto__: start, seen: [] };
     if (options) {
-      for (const key of Object.keys(options)) {
-        if (hasOwn(defaults, key) || key === "stylize") ctx[key] = options[key];
-      }
+      ctx.userOptions = options;
+      for (const key of Object.keys(options)) if (hasOwn(defaults, key)) ctx[key] = options[key];
+      if (ctx.maxArrayLength === null) ctx.maxArrayLength = Infinity;
+      if (ctx.maxStringLength === null) ctx.maxStringLength = Infinity;
+      if (ctx.depth === null) ctx.depth = Infinity;
     }
-    if (ctx.maxArrayLength === null) ctx.maxArrayLength = Infinity;
-    if (ctx.maxStringLength === null) ctx.maxStringLength = Infinity;
-    if (ctx.depth === null) ctx.depth = Infinity;
-    ctx.stylize = ctx.colors
-      ? (text, kind) => {
-        const color = colors[styles[kind]];
-        return color ? `\u001b[${color[0]}m${text}\u001b[${color[1]}m` : text;
-      }
-      : (text) => text;
+    if (ctx.colors) ctx.stylize = colorStyle;
     return ctx;
   }
 
@@ -118,6 +133,7 @@
 
   const escapes = { "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r", "\\": "\\\\" };
   const needsEscape = /[\x00-\x1f\x27\x5c\x7f-\x9f]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
+  const plainText = /^[\x20-\x26\x28-\x5b\x5d-\x7e]*$/;
   const needsEscapeAll = new RegExp(needsEscape.source, "g");
 
   function quote(text) {
@@ -126,7 +142,7 @@
       if (!text.includes('"')) q = '"';
       else if (!text.includes("`") && !text.includes("${")) q = "`";
     }
-    if (!needsEscape.test(text)) return q + text + q;
+    if (plainText.test(text) || !needsEscape.test(text)) return q + text + q;
     return q + text.replace(needsEscapeAll, (c) => {
       if (c === "'") return q === "'" ? "\\'" : c;
       if (escapes[c]) return escapes[c];
@@ -176,14 +192,14 @@
   function format(ctx, value, depth, typed) {
     if (typeof value !== "object" && typeof value !== "function" || value === null) return formatPrimitive(ctx, value, typed);
     const original = value;
-    let target = cloche.peek(2, value);
-    if (target !== undefined) {
+    let class_ = kindOf(value);
+    if (class_ === "Proxy") {
       if (ctx.showProxy) return formatProxy(ctx, value, depth);
-      while (target !== undefined && target !== null) {
-        value = target;
-        target = cloche.peek(2, value);
-      }
-      if (target === null) return ctx.stylize("<Revoked Proxy>", "special");
+      do {
+        value = cloche.peek(2, value);
+        if (value === null) return ctx.stylize("<Revoked Proxy>", "special");
+        class_ = kindOf(value);
+      } while (class_ === "Proxy");
     }
     if (ctx.customInspect) {
       const own = value[custom];
@@ -205,7 +221,7 @@
       if (index === undefined) ctx.circular.set(value, index = ctx.circular.size + 1);
       return ctx.stylize(`[Circular *${index}]`, "special");
     }
-    return formatObject(ctx, value, depth, typed);
+    return formatObject(ctx, value, depth, class_, typed);
   }
 
   const isPrototypeObject = (value) =>
@@ -219,8 +235,14 @@
     return `Proxy [ ${text}, [handler] ]`;
   }
 
+  const objectPrototype = Object.prototype;
+  const arrayPrototype = Array.prototype;
+
   // The name of the class of an object, with what its prototype chain says about it; null without prototype.
   function constructorName(ctx, obj, depth) {
+    const proto = getPrototypeOf(obj);
+    if (proto === objectPrototype && objectPrototype.constructor === Object && !hasOwn(obj, "constructor")) return "Object";
+    if (proto === arrayPrototype && arrayPrototype.constructor === Array && !hasOwn(obj, "constructor")) return "Array";
     let first;
     const start = obj;
     for (let steps = 0; obj !== null && steps < 1000; steps++) {
@@ -234,11 +256,11 @@
     if (first === null) return null;
     const kind = objectToString(start).slice(8, -1);
     if (depth > ctx.depth) return `${kind} <Complex prototype>`;
-    const proto = constructorName(ctx, first, depth + 1);
-    if (proto === null) {
+    const parent = constructorName(ctx, first, depth + 1);
+    if (parent === null) {
       return `${kind} <${inspect(first, { ...ctx.userOptions, customInspect: false, depth: -1 })}>`;
     }
-    return `${kind} <${proto}>`;
+    return `${kind} <${parent}>`;
   }
 
   function isInstance(obj, Class) {
@@ -269,9 +291,15 @@
   }
 
   const isIndex = (key) => typeof key === "string" && /^(0|[1-9][0-9]{0,9})$/.test(key) && +key < 4294967295;
-  const otherKeys = (ctx, value) => keysOf(ctx, value).filter((key) => !isIndex(key));
+  // The keys that are no indexes. Indexes come first.
+  function otherKeys(ctx, value) {
+    const keys = keysOf(ctx, value);
+    let i = keys.length;
+    while (i > 0 && !isIndex(keys[i - 1])) i--;
+    return i === 0 ? keys : keys.slice(i);
+  }
 
-  function formatObject(ctx, value, depth, typed) {
+  function formatObject(ctx, value, depth, class_, typed) {
     const name = constructorName(ctx, value, depth);
     let tag = "";
     try {
@@ -286,101 +314,131 @@
     let kind = "object";
     let keys;
 
-    if (Array.isArray(value)) {
-      const lead = name !== "Array" || tag !== "" ? prefix(name, tag, "Array", `(${value.length})`) : "";
-      keys = otherKeys(ctx, value);
-      braces = [`${lead}[`, "]"];
-      if (value.length === 0 && keys.length === 0) return `${braces[0]}]`;
-      kind = "array";
-      entries = formatArray;
-    } else if (is.set(value)) {
-      const size = setSize(value);
-      const lead = prefix(name, tag, "Set", `(${size})`);
-      keys = keysOf(ctx, value);
-      if (size === 0 && keys.length === 0) return `${lead}{}`;
-      braces = [`${lead}{`, "}"];
-      entries = formatSet;
-    } else if (is.map(value)) {
-      const size = mapSize(value);
-      const lead = prefix(name, tag, "Map", `(${size})`);
-      keys = keysOf(ctx, value);
-      if (size === 0 && keys.length === 0) return `${lead}{}`;
-      braces = [`${lead}{`, "}"];
-      entries = formatMap;
-    } else if (is.typedArray(value)) {
-      const type = typedTag(value);
-      const lead = prefix(name, tag, type, `(${typedLength(value)})`);
-      keys = otherKeys(ctx, value);
-      braces = [`${lead}[`, "]"];
-      if (typedLength(value) === 0 && keys.length === 0 && !ctx.showHidden) return `${braces[0]}]`;
-      kind = "array";
-      entries = formatTypedArray;
-    } else {
-      keys = keysOf(ctx, value);
-      const type = objectToString(value);
-      if (type === "[object Arguments]") {
+    switch (class_) {
+      case "Object": // the commonest first: the cases are compared in order
+        if (isInstance(value, Error)) {
+          keys = keysOf(ctx, value);
+          base = formatError(ctx, value, name, tag, keys);
+          keys = errorKeys(value, keys);
+          if (keys.length === 0) return base;
+          break;
+        }
+        keys = keysOf(ctx, value);
+        if (name === "Object" && tag === "") {
+          if (keys.length === 0) return "{}";
+          break;
+        }
+        if (keys.length === 0) return `${prefix(name, tag, "Object")}{}`;
+        braces[0] = `${prefix(name, tag, "Object")}{`;
+        break;
+      case "Array": {
+        const lead = name !== "Array" || tag !== "" ? prefix(name, tag, "Array", `(${value.length})`) : "";
+        keys = otherKeys(ctx, value);
+        braces = [`${lead}[`, "]"];
+        if (value.length === 0 && keys.length === 0) return `${braces[0]}]`;
+        kind = "array";
+        entries = formatArray;
+        break;
+      }
+      case "Set":
+      case "Map": {
+        const size = class_ === "Set" ? setSize(value) : mapSize(value);
+        const lead = prefix(name, tag, class_, `(${size})`);
+        keys = keysOf(ctx, value);
+        if (size === 0 && keys.length === 0) return `${lead}{}`;
+        braces = [`${lead}{`, "}"];
+        entries = class_ === "Set" ? formatSet : formatMap;
+        break;
+      }
+      case "TypedArray": {
+        const size = typedLength(value);
+        const lead = prefix(name, tag, typedTag(value), `(${size})`);
+        keys = otherKeys(ctx, value);
+        braces = [`${lead}[`, "]"];
+        if (size === 0 && keys.length === 0 && !ctx.showHidden) return `${braces[0]}]`;
+        kind = "array";
+        entries = formatTypedArray;
+        break;
+      }
+      case "Arguments":
+        keys = otherKeys(ctx, value);
         braces = ["[Arguments] [", "]"];
-        keys = keys.filter((key) => !isIndex(key));
         if (value.length === 0 && keys.length === 0) return "[Arguments] []";
         kind = "array";
         entries = formatArray;
-      } else if (typeof value === "function") {
-        base = functionBase(value, name, tag);
-        if (keys.length === 0) return ctx.stylize(base, "special");
-      } else if (is.regexp(value)) {
+        break;
+      case "RegExp": {
+        keys = keysOf(ctx, value);
         base = regexpToString(name === null ? new RegExp(value) : value);
         const lead = prefix(name, tag, "RegExp");
         if (lead !== "RegExp ") base = lead + base;
         if (keys.length === 0 || depth > ctx.depth) return ctx.stylize(base, "regexp");
-      } else if (is.date(value)) {
+        break;
+      }
+      case "Date": {
+        keys = keysOf(ctx, value);
         base = Number.isNaN(dateTime(value)) ? dateToString(value) : dateToISO(value);
         const lead = prefix(name, tag, "Date");
         if (lead !== "Date ") base = lead + base;
         if (keys.length === 0) return ctx.stylize(base, "date");
-      } else if (is.error(value)) {
-        base = formatError(ctx, value, name, tag, keys);
-        keys = errorKeys(value, keys);
-        if (keys.length === 0) return base;
-      } else if (is.arrayBuffer(value) || is.sharedArrayBuffer(value)) {
-        const shared = !is.arrayBuffer(value);
-        const lead = prefix(name, tag, shared ? "SharedArrayBuffer" : "ArrayBuffer");
+        break;
+      }
+      case "ArrayBuffer":
+      case "SharedArrayBuffer": {
+        keys = keysOf(ctx, value);
+        const lead = prefix(name, tag, class_);
         if (typed === undefined) entries = formatArrayBuffer;
         else if (keys.length === 0) return `${lead}{ byteLength: ${formatNumber(ctx, value.byteLength)} }`;
         braces[0] = `${lead}{`;
         keys = ["byteLength", ...keys];
-      } else if (is.dataView(value)) {
+        break;
+      }
+      case "DataView":
         braces[0] = `${prefix(name, tag, "DataView")}{`;
-        keys = ["byteLength", "byteOffset", "buffer", ...keys];
-      } else if (is.promise(value)) {
+        keys = ["byteLength", "byteOffset", "buffer", ...keysOf(ctx, value)];
+        break;
+      case "Promise":
+        keys = keysOf(ctx, value);
         braces[0] = `${prefix(name, tag, "Promise")}{`;
         entries = formatPromise;
-      } else if (is.weakSet(value)) {
-        braces[0] = `${prefix(name, tag, "WeakSet")}{`;
+        break;
+      case "WeakSet":
+      case "WeakMap":
+        keys = keysOf(ctx, value);
+        braces[0] = `${prefix(name, tag, class_)}{`;
         entries = (ctx) => [ctx.stylize("<items unknown>", "special")];
-      } else if (is.weakMap(value)) {
-        braces[0] = `${prefix(name, tag, "WeakMap")}{`;
-        entries = (ctx) => [ctx.stylize("<items unknown>", "special")];
-      } else if (is.weakRef(value)) {
+        break;
+      case "WeakRef":
+        keys = keysOf(ctx, value);
         braces[0] = `${prefix(name, tag, "WeakRef")}{`;
         entries = (ctx, value, depth) => [format(ctx, deref(value), depth)];
-      } else if (type === "[object Module]") {
-        braces[0] = `${prefix(name, tag, "Module")}{`;
-        entries = formatNamespace;
-        keys = [];
-        return finish(ctx, value, depth, base, braces, entries, keys, kind, name, tag);
-      } else {
-        const boxed = boxedBase(ctx, value, name, tag, keys);
-        if (boxed !== undefined) {
-          if (typeof unboxed(value) === "string") keys = keys.filter((key) => !isIndex(key));
-          base = boxed;
+        break;
+      case "Number":
+      case "String":
+      case "Boolean":
+      case "BigInt":
+      case "Symbol":
+        keys = class_ === "String" ? otherKeys(ctx, value) : keysOf(ctx, value);
+        base = boxedBase(ctx, value, class_, name, tag);
+        if (keys.length === 0) return base;
+        break;
+      default:
+        keys = keysOf(ctx, value);
+        if (typeof value === "function") {
+          base = functionBase(value, name, tag);
+          if (keys.length === 0) return ctx.stylize(base, "special");
+        } else if (class_ === "Error" || isInstance(value, Error)) {
+          base = formatError(ctx, value, name, tag, keys);
+          keys = errorKeys(value, keys);
           if (keys.length === 0) return base;
+        } else if (class_ === undefined && objectToString(value) === "[object Module]") {
+          braces[0] = `${prefix(name, tag, "Module")}{`;
+          entries = formatNamespace;
+          keys = [];
         } else {
-          if (keys.length === 0) {
-            return name === "Object" && tag === "" ? "{}" : `${prefix(name, tag, "Object")}{}`;
-          }
+          if (keys.length === 0) return name === "Object" && tag === "" ? "{}" : `${prefix(name, tag, "Object")}{}`;
           if (name !== "Object" || tag !== "") braces[0] = `${prefix(name, tag, "Object")}{`;
         }
-      }
     }
     return finish(ctx, value, depth, base, braces, entries, keys, kind, name, tag);
   }
@@ -417,9 +475,8 @@
       else if (keys.length > 1) output = [...output.slice(0, -keys.length), ...output.slice(-keys.length).sort(order)];
     }
     const text = combine(ctx, output, base, braces, kind, depth, value);
-    const budget = ctx.budget;
-    budget.left -= text.length;
-    if (budget.left < 0) ctx.depth = -1; // enormous: show what is inside only by name from here on
+    ctx.left -= text.length;
+    if (ctx.left < 0) ctx.depth = -1; // enormous: what is still inside is shown by name only
     return text;
   }
 
@@ -449,23 +506,10 @@
     return text;
   }
 
-  function unboxed(value) {
-    for (const type of Object.keys(unbox)) {
-      try {
-        return unbox[type](value);
-      } catch { /* it is another */ }
-    }
-    return undefined;
-  }
-
-  function boxedBase(ctx, value, name, tag) {
-    const inner = unboxed(value);
-    if (inner === undefined) return undefined;
-    let type = typeof inner;
-    type = type === "bigint" ? "BigInt" : type[0].toUpperCase() + type.slice(1);
+  function boxedBase(ctx, value, type, name, tag) {
     let text = `[${type}`;
     if (type !== name) text += name === null ? " (null prototype)" : ` (${name})`;
-    text += `: ${formatPrimitive({ ...ctx, stylize: (s) => s, compact: true }, inner)}]`;
+    text += `: ${formatPrimitive({ ...ctx, stylize: (s) => s, compact: true }, unbox[type](value))}]`;
     if (tag !== "" && tag !== name) text += ` [${tag}]`;
     return ctx.stylize(text, type.toLowerCase());
   }
@@ -499,16 +543,13 @@
     if (stack !== undefined) {
       ({ head, frames } = cloche.splitStack(stack, head));
     }
-    // The class says more than a name that was never set.
-    const errorName = typeof error.name === "string" && error.name !== "" ? error.name : "Error";
-    if (name !== null && name !== errorName && !head.includes(name) && head.startsWith(errorName)) {
-      if (/^[A-Za-z]*Error$/.test(errorName) && /Error|Exception/.test(name) && errorName === "Error") {
-        head = name + head.slice(errorName.length);
-      } else {
-        head = `${errorName} [${name}]${head.slice(errorName.length)}`;
+    // The name of the class says more than a name that was never set.
+    const own = typeof error.name === "string" ? error.name : "Error";
+    if (name === null || own.endsWith("Error") && head.startsWith(own) && /^(:|\n|$)/.test(head.slice(own.length, own.length + 1))) {
+      const lead = prefix(name, tag, own === "" ? "Error" : own).slice(0, -1);
+      if (own !== lead) {
+        head = lead.includes(own) ? lead + head.slice(own.length) : `${lead} [${own}]${head.slice(own.length)}`;
       }
-    } else if (name === null) {
-      head = `[${errorName}: null prototype]${head.startsWith(errorName) ? head.slice(errorName.length) : `: ${head}`}`;
     }
     let text = frames === "" ? `[${head}]` : `${head}\n${frames}`;
     if (ctx.indent !== 0) text = text.replaceAll("\n", `\n${" ".repeat(ctx.indent)}`);
@@ -516,11 +557,9 @@
   }
 
   function errorKeys(error, keys) {
-    keys = keys.filter((key) => {
-      if (key !== "name" && key !== "message" && key !== "stack") return true;
-      const text = stackOf(error);
-      return text === undefined || !text.includes(error[key]) && !headline(error).includes(error[key]);
-    });
+    const stack = stackOf(error) ?? headline(error);
+    keys = keys.filter((key) => key !== "name" && key !== "message" && key !== "stack" ||
+      typeof error[key] === "string" && !stack.includes(error[key]));
     if (hasOwn(error, "cause") && !keys.includes("cause")) keys.push("cause");
     if (Array.isArray(error.errors) && hasOwn(error, "errors") && !keys.includes("errors")) keys.push("errors");
     return keys;
@@ -648,7 +687,7 @@
   function formatProperty(ctx, value, depth, key, kind) {
     const d = getOwnPropertyDescriptor(value, key) ?? { value: value[key], enumerable: true };
     let text;
-    if (d.value !== undefined || !d.get && !d.set) {
+    if (d.value !== undefined || d.get === undefined && d.set === undefined) {
       ctx.indent += 2;
       text = format(ctx, d.value, depth);
       ctx.indent -= 2;
@@ -704,8 +743,8 @@
   function fits(ctx, output, start, base) {
     let total = output.length + start;
     if (total + output.length > ctx.breakLength) return false;
-    for (const text of output) {
-      total += stripColors(text).length;
+    for (let i = 0; i < output.length; i++) {
+      total += ctx.colors ? stripColors(output[i]).length : output[i].length;
       if (total > ctx.breakLength) return false;
     }
     return base === "" || !base.includes("\n");
@@ -720,7 +759,7 @@
     let total = 0;
     let widest = 0;
     for (let i = 0; i < length; i++) {
-      const n = stripColors(output[i]).length;
+      const n = ctx.colors ? stripColors(output[i]).length : output[i].length;
       widths.push(n);
       total += n + gap;
       if (n > widest) widest = n;
@@ -833,7 +872,7 @@
 
   // Whether an object's text is of its own making: toString defined by itself or by a class of the program.
   function hasOwnToString(value) {
-    if (cloche.peek(2, value) !== undefined) return false;
+    if (is.proxy(value)) return false;
     if (typeof value === "function") return hasOwn(value, "toString");
     if (is.error(value) || is.date(value)) return !hasOwn(value, "stack") || is.date(value);
     let at = value;
@@ -859,7 +898,15 @@
   }
 
   inspect.custom = custom;
-  inspect.defaultOptions = defaults;
+  Object.defineProperty(inspect, "defaultOptions", {
+    configurable: true,
+    enumerable: true,
+    get: () => defaults,
+    set(options) {
+      Object.assign(defaults, options);
+      Object.assign(start, options);
+    },
+  });
   inspect.colors = colors;
   inspect.styles = styles;
 
