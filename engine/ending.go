@@ -25,7 +25,12 @@ func (r *Result) cameBack(out runtimes.Outcome, d *deadline, memory *limits.Exce
 		// Whatever it did with the interrupt: its time was over.
 		r.limit(StatusTimeout, ExitTimeout, d.error(time.Now()))
 	case out.OutOfMemory:
+		guest := r.Error
 		r.limit(StatusOutOfMemory, ExitOutOfMemory, memory)
+		if guest != nil {
+			r.Error.Name, r.Error.Value = out.Error.Name, out.Error.Value // the language's own words for it
+			r.Error.Hint = memory.Error() + "; " + r.Error.Hint
+		}
 	case out.ExitCode != 0 || out.Error != nil:
 		r.Status = StatusError
 	default:

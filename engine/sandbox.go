@@ -180,7 +180,7 @@ func (s *sandbox) equip(r *running, t Turn) error {
 		return &limits.ExceededError{Resource: limits.Fuel, Limit: r.limits.Fuel, Used: used}
 	}}
 	r.clock = &turnClock{s.eng.cfg.Clock, r.deadline}
-	r.env = js.Env{Files: guestFiles{s.ns}, Stdin: t.Stdin, Stdout: &r.stdout, Stderr: &r.stderr, Clock: r.clock, Dir: workDir}
+	r.env = js.Env{Files: guestFiles{s.ns}, Stdout: &r.stdout, Stderr: &r.stderr, Clock: r.clock, Dir: workDir}
 	s.inst.Linear().SetLimit(r.limits.MemoryBytes / memimage.PageSize * memimage.PageSize)
 	return s.state.Renew(wasi.Config{
 		Stdin: t.Stdin, Stdout: &r.stdout, Stderr: &r.stderr, AbsoluteLinks: true,
@@ -192,11 +192,21 @@ func (s *sandbox) equip(r *running, t Turn) error {
 func (s *sandbox) drive(ctx context.Context, r *running) (out runtimes.Outcome, err error) {
 	ctx = js.WithEnv(wasi.WithState(ctx, s.state), &r.env)
 	err = s.inst.Run(ctx, &r.meter, func(ctx context.Context) error {
+		r.env.Stdin = stdinReader{ctx, s.state}
 		out, err = s.lang.Driver.Turn(ctx, s.inst, s.lang.Info, r.Turn)
 		return err
 	})
 	return out, err
 }
+
+// stdinReader is the turn's standard input, whose waits end with the turn. The context is that of one call,
+// which it does not outlive.
+type stdinReader struct {
+	ctx   context.Context
+	state *wasi.State
+}
+
+func (r stdinReader) Read(p []byte) (int, error) { return r.state.ReadStdin(r.ctx, p) }
 
 // record fills in what the turn printed, showed and used, and how it ended.
 func (s *sandbox) record(res *Result, r *running, out runtimes.Outcome, err error) error {

@@ -135,3 +135,18 @@ func (in *input) read(ctx context.Context, c Clock, p []byte, nonblock bool) (in
 	}
 	return 0, ErrnoIo
 }
+
+// ReadStdin reads the run's standard input for a host function of the embedder, and waits as fd_read does. Like a
+// preview1 function it panics with the error of the Clock that ends the run; an interrupt is [ErrInterrupted].
+func (s *State) ReadStdin(ctx context.Context, p []byte) (int, error) {
+	n, errno := s.stdin.read(ctx, s.clock, p, false)
+	switch {
+	case errno == ErrnoIntr:
+		return 0, ErrInterrupted
+	case errno != ErrnoSuccess:
+		return 0, errno
+	case n == 0 && len(p) > 0:
+		return 0, io.EOF
+	}
+	return n, nil
+}
