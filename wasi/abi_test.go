@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"testing"
+
+	"github.com/cloche-dev/cloche/wasi/vfs"
 )
 
 func TestArgsAndEnviron(t *testing.T) {
@@ -113,6 +115,26 @@ func TestErrnoNames(t *testing.T) {
 		if got := tt.errno.String(); got != tt.want {
 			t.Errorf("%d is %q, want %q", tt.errno, got, tt.want)
 		}
+	}
+}
+
+func TestErrnoOf(t *testing.T) {
+	seen := map[Errno]bool{}
+	for e := vfs.ErrNotExist; e <= vfs.ErrOverflow; e++ {
+		errno := ErrnoOf(e)
+		if _, known := errnoNames[errno]; !known || errno == ErrnoSuccess {
+			t.Errorf("%v becomes %v", e, errno)
+		}
+		if errno == ErrnoIo && e != vfs.ErrIO {
+			t.Errorf("%v has no error number of its own", e)
+		}
+		seen[errno] = true
+	}
+	if len(seen) < int(vfs.ErrOverflow)-1 { // two quotas share NOSPC
+		t.Errorf("only %d different numbers", len(seen))
+	}
+	if got := ErrnoOf(vfs.Error(200)); got != ErrnoIo {
+		t.Errorf("the unknown becomes %v", got)
 	}
 }
 

@@ -16,7 +16,6 @@ const (
 	ErrnoAgain       Errno = 6
 	ErrnoBadf        Errno = 8
 	ErrnoBusy        Errno = 10
-	ErrnoDquot       Errno = 19
 	ErrnoExist       Errno = 20
 	ErrnoFault       Errno = 21
 	ErrnoFbig        Errno = 22
@@ -31,16 +30,13 @@ const (
 	ErrnoNametoolong Errno = 37
 	ErrnoNfile       Errno = 41
 	ErrnoNoent       Errno = 44
-	ErrnoNomem       Errno = 48
 	ErrnoNospc       Errno = 51
 	ErrnoNotdir      Errno = 54
 	ErrnoNotempty    Errno = 55
 	ErrnoNotsock     Errno = 57
 	ErrnoNotsup      Errno = 58
-	ErrnoNxio        Errno = 60
 	ErrnoOverflow    Errno = 61
 	ErrnoPerm        Errno = 63
-	ErrnoPipe        Errno = 64
 	ErrnoRofs        Errno = 69
 	ErrnoSpipe       Errno = 70
 	ErrnoStale       Errno = 72
@@ -50,12 +46,12 @@ const (
 
 var errnoNames = map[Errno]string{
 	ErrnoSuccess: "SUCCESS", ErrnoAcces: "ACCES", ErrnoAgain: "AGAIN", ErrnoBadf: "BADF", ErrnoBusy: "BUSY",
-	ErrnoDquot: "DQUOT", ErrnoExist: "EXIST", ErrnoFault: "FAULT", ErrnoFbig: "FBIG", ErrnoIlseq: "ILSEQ",
+	ErrnoExist: "EXIST", ErrnoFault: "FAULT", ErrnoFbig: "FBIG", ErrnoIlseq: "ILSEQ",
 	ErrnoIntr: "INTR", ErrnoInval: "INVAL", ErrnoIo: "IO", ErrnoIsdir: "ISDIR", ErrnoLoop: "LOOP",
 	ErrnoMfile: "MFILE", ErrnoMlink: "MLINK", ErrnoNametoolong: "NAMETOOLONG", ErrnoNfile: "NFILE",
-	ErrnoNoent: "NOENT", ErrnoNomem: "NOMEM", ErrnoNospc: "NOSPC", ErrnoNotdir: "NOTDIR",
-	ErrnoNotempty: "NOTEMPTY", ErrnoNotsock: "NOTSOCK", ErrnoNotsup: "NOTSUP", ErrnoNxio: "NXIO",
-	ErrnoOverflow: "OVERFLOW", ErrnoPerm: "PERM", ErrnoPipe: "PIPE", ErrnoRofs: "ROFS", ErrnoSpipe: "SPIPE",
+	ErrnoNoent: "NOENT", ErrnoNospc: "NOSPC", ErrnoNotdir: "NOTDIR",
+	ErrnoNotempty: "NOTEMPTY", ErrnoNotsock: "NOTSOCK", ErrnoNotsup: "NOTSUP",
+	ErrnoOverflow: "OVERFLOW", ErrnoPerm: "PERM", ErrnoRofs: "ROFS", ErrnoSpipe: "SPIPE",
 	ErrnoStale: "STALE", ErrnoXdev: "XDEV", ErrnoNotcapable: "NOTCAPABLE",
 }
 
@@ -67,7 +63,7 @@ func (e Errno) String() string {
 	return "errno " + strconv.Itoa(int(e))
 }
 
-// Error makes an Errno usable as a Go error in descriptions of what a guest met.
+// Error makes an Errno a Go error, for host functions that are not preview1's (see [State.ReadStdin]).
 func (e Errno) Error() string { return "wasi: " + e.String() }
 
 var vfsErrnos = [...]Errno{

@@ -583,7 +583,7 @@ const direntBytes = 24
 //   - EINVAL: a cookie that was never given out
 //   - ENOTCAPABLE: without the right FD_READDIR
 //   - EOVERFLOW: more than vfs.MaxListing entries
-func fdReaddir(ctx context.Context, s *State, m guestMemory, p []uint64) Errno {
+func fdReaddir(_ context.Context, s *State, m guestMemory, p []uint64) Errno {
 	_, h, errno := s.dir(uint32(p[0]), rightFdReaddir)
 	if errno != ErrnoSuccess {
 		return errno

@@ -350,6 +350,29 @@ func TestReadInputErrors(t *testing.T) {
 	g.want(ErrnoSuccess, "fd_read", 0, g.iov(200, 0), 1, resultOff)
 }
 
+func TestReadStdin(t *testing.T) {
+	ctx := context.Background()
+	buf := make([]byte, 4)
+	g := newGuest(t, Config{Stdin: io.MultiReader(strings.NewReader("abcdef"))})
+	for _, want := range []string{"abcd", "ef"} {
+		if n, err := g.s.ReadStdin(ctx, buf); string(buf[:n]) != want || err != nil {
+			t.Errorf("read %q, %v, want %q", buf[:n], err, want)
+		}
+	}
+	if n, err := g.s.ReadStdin(ctx, buf); n != 0 || err != io.EOF {
+		t.Errorf("at the end: %d, %v", n, err)
+	}
+	broken := newGuest(t, Config{Stdin: panicReader{}})
+	if _, err := broken.s.ReadStdin(ctx, buf); err == nil || err.Error() != "wasi: IO" {
+		t.Errorf("a broken reader: %v", err)
+	}
+	c := &scriptedClock{answer: func(context.Context, time.Duration) error { return ErrInterrupted }}
+	interrupted := newGuest(t, Config{Stdin: blockForever{}, Clock: waitBySleep{c}})
+	if _, err := interrupted.s.ReadStdin(ctx, buf); err != ErrInterrupted {
+		t.Errorf("interrupted: %v", err)
+	}
+}
+
 // lines counts writes, as a stream of events would.
 type lines struct {
 	mu     sync.Mutex
