@@ -3,7 +3,7 @@
 import matplotlib.pyplot as plt
 import pandas as pd
 
-df = pd.read_csv("sales.csv", parse_dates=["date"])
+df = pd.read_csv("sales.csv", index_col="order", parse_dates=["date"])
 print(df.describe(include="number").round(2).to_string())
 
 monthly = df.pivot_table(index=df["date"].dt.to_period("M"), columns="region", values="revenue", aggfunc="sum") / 1000
@@ -31,5 +31,5 @@ right.set_title("Revenue by category", loc="left")
 right.set_xlabel("thousand euros")
 right.set_xlim(right=by_category.max() * 1.12)
 
-fig.suptitle(f"Sales 2025: {len(df):,} orders, {df['revenue'].sum():,.0f} euros")
+fig.suptitle(f"Sales 2025: {len(df):,} orders, {df['revenue'].sum():,.0f} euros", x=0.01, ha="left", size=14)
 plt.show()

@@ -133,7 +133,7 @@ func (b *bars) newBar(most int64, name string, bytes bool) *progressbar.Progress
 		progressbar.OptionSetWriter(b.w), progressbar.OptionSetDescription(name), progressbar.OptionSetWidth(24),
 		progressbar.OptionShowBytes(bytes), progressbar.OptionSetPredictTime(bytes), progressbar.OptionSetElapsedTime(true),
 		progressbar.OptionThrottle(tick/2), progressbar.OptionClearOnFinish(), progressbar.OptionSetRenderBlankState(true),
-		progressbar.OptionUseANSICodes(true))
+		progressbar.OptionUseANSICodes(true), progressbar.OptionSetSpinnerChangeInterval(0)) // we move it: see run
 }
 
 // run moves the bar with time.

@@ -71,7 +71,7 @@ func (c *runCmd) Run(a *app) (err error) {
 		}
 		defer func() { err = errors.Join(err, out.Close()) }()
 	}
-	stdin, closeStdin, err := c.stdin(a.in)
+	stdin, closeStdin, err := openStdin(c.Stdin, a.in)
 	if err != nil {
 		return err
 	}
@@ -284,14 +284,14 @@ func (c *runCmd) options(p effective) (engine.Options, error) {
 	return o, nil
 }
 
-func (c *runCmd) stdin(ours io.Reader) (io.Reader, func() error, error) {
-	switch c.Stdin {
+func openStdin(name string, ours io.Reader) (io.Reader, func() error, error) {
+	switch name {
 	case "":
 		return nil, func() error { return nil }, nil
 	case "-":
 		return ours, func() error { return nil }, nil
 	}
-	f, err := os.Open(c.Stdin)
+	f, err := os.Open(name)
 	if err != nil {
 		return nil, nil, usageError{fmt.Errorf("--stdin: %w", err)}
 	}

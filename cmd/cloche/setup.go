@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cloche-dev/cloche/engine"
@@ -61,12 +62,12 @@ func (c *setupCmd) Run(a *app) error {
 
 // setupNote says what is to come.
 func setupNote(name string, st runtimes.Status) string {
-	text := "setting up " + name + ", once"
+	var parts []string
 	if st.Download > 0 {
-		text += ": " + limits.ApproxSize(uint64(st.Download)) + " to download"
+		parts = append(parts, limits.ApproxSize(uint64(st.Download))+" to download")
 	}
 	if st.Work > 0 {
-		text += ", then " + about(st.Work) + " of work"
+		parts = append(parts, about(st.Work)+" of work")
 	}
-	return text
+	return "setting up " + name + ", once: " + strings.Join(parts, ", then ")
 }
