@@ -135,7 +135,7 @@ func (e *Engine) Run(ctx context.Context, j Job) (*Result, error) {
 	}
 	res, err := sb.run(ctx, j.turn())
 	if err == nil {
-		res.files = sb.files()
+		res.files = sb.tree.files()
 	}
 	return res, errors.Join(err, sb.close())
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/cloche-dev/cloche/limits"
+	"github.com/cloche-dev/cloche/wasi"
 	"github.com/cloche-dev/cloche/wasi/vfs"
 )
 
@@ -140,48 +141,71 @@ type FileEntry struct {
 	Bytes uint64 `json:"bytes"`
 }
 
-func (s *sandbox) files() *Files { return &Files{s.ns} }
+// tree is a sandbox's file tree with the host folders that are mounted in it.
+type tree struct {
+	*vfs.Namespace
+	mounts []*vfs.HostDir
+}
 
-// lay makes the sandbox's file tree.
-func (s *sandbox) lay() error {
-	t := s.lang.Template
-	if len(s.opts.Mounts) > 0 {
-		mounts, err := s.openMounts()
+// newTree makes a tree over a template, with the mounts and files that o asks for.
+func newTree(t *vfs.Template, o Options, l limits.Limits, clock wasi.Clock) (tr *tree, err error) {
+	tr = &tree{}
+	defer func() {
 		if err != nil {
-			return err
+			err = errors.Join(fmt.Errorf("%w: %w", ErrInvalid, err), tr.close())
+		}
+	}()
+	if len(o.Mounts) > 0 {
+		mounts, err := tr.open(o.Mounts, l)
+		if err != nil {
+			return nil, err
 		}
 		if t, err = t.With(mounts...); err != nil {
-			return fmt.Errorf("%w: mounts: %w", ErrInvalid, err)
+			return nil, fmt.Errorf("mounts: %w", err)
 		}
 	}
-	clock := s.eng.cfg.Clock
-	s.ns = t.New(vfs.Options{
-		Bytes: int64(s.limits.DiskBytes), Inodes: int64(s.limits.Inodes),
+	tr.Namespace = t.New(vfs.Options{
+		Bytes: int64(l.DiskBytes), Inodes: int64(l.Inodes),
 		Now: func() int64 { return clock.Now().UnixNano() },
 	})
-	for _, file := range s.opts.Files {
-		if err := s.files().WriteFile(file.Path, file.Content); err != nil {
-			return fmt.Errorf("%w: %w", ErrInvalid, err)
+	for _, file := range o.Files {
+		if err := tr.files().WriteFile(file.Path, file.Content); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	return tr, nil
 }
 
-func (s *sandbox) openMounts() ([]vfs.Mount, error) {
-	var mounts []vfs.Mount
-	for _, m := range s.opts.Mounts {
+var mountModes = map[limits.MountMode]vfs.Mode{
+	limits.ReadOnly: vfs.ModeReadOnly, limits.ReadWrite: vfs.ModeReadWrite, limits.Overlay: vfs.ModeOverlay,
+}
+
+func (t *tree) open(mounts []limits.Mount, l limits.Limits) ([]vfs.Mount, error) {
+	var out []vfs.Mount
+	for _, m := range mounts {
 		dir, err := vfs.OpenHostDir(m.Host, vfs.HostDirOptions{
-			Write: m.Mode == limits.ReadWrite, GrowBytes: int64(s.limits.DiskBytes),
+			Write: m.Mode == limits.ReadWrite, GrowBytes: int64(l.DiskBytes),
 		})
 		if err != nil {
-			return nil, fmt.Errorf("%w: mount %s: %w", ErrInvalid, m.Host, err)
+			return nil, fmt.Errorf("mount %s: %w", m.Host, err)
 		}
-		s.mounts = append(s.mounts, dir)
-		mode := map[limits.MountMode]vfs.Mode{limits.ReadWrite: vfs.ModeReadWrite, limits.Overlay: vfs.ModeOverlay}[m.Mode]
-		mounts = append(mounts, vfs.Mount{Path: m.Guest, FS: dir, Mode: mode})
+		t.mounts = append(t.mounts, dir)
+		out = append(out, vfs.Mount{Path: m.Guest, FS: dir, Mode: mountModes[m.Mode]})
 	}
-	return mounts, nil
+	return out, nil
 }
+
+// close closes the host folders. What is in memory can still be read.
+func (t *tree) close() error {
+	var errs []error
+	for _, m := range t.mounts {
+		errs = append(errs, m.Close())
+	}
+	t.mounts = nil
+	return errors.Join(errs...)
+}
+
+func (t *tree) files() *Files { return &Files{t.Namespace} }
 
 var outputDirs = []vfs.Path{vfs.MustPath(workDir)}
 
@@ -189,8 +213,8 @@ var outputDirs = []vfs.Path{vfs.MustPath(workDir)}
 const maxHashed = 512 << 20
 
 // changes describes what a turn did to the files since the mark.
-func (s *sandbox) changes(since vfs.Mark) ([]FileChange, error) {
-	list, _ := s.ns.Changes(since, outputDirs...)
+func (t *tree) changes(since vfs.Mark) ([]FileChange, error) {
+	list, _ := t.Changes(since, outputDirs...)
 	var out []FileChange
 	for _, c := range list {
 		if c.Kind == vfs.KindDir {
@@ -198,7 +222,7 @@ func (s *sandbox) changes(since vfs.Mark) ([]FileChange, error) {
 		}
 		fc := FileChange{Path: c.Path, From: c.From, Op: c.Op.String(), Bytes: uint64(c.Size)}
 		if c.Op != vfs.OpDeleted && c.Kind == vfs.KindRegular {
-			if err := s.describe(&fc); err != nil {
+			if err := t.describe(&fc); err != nil {
 				return nil, err
 			}
 		}
@@ -208,8 +232,8 @@ func (s *sandbox) changes(since vfs.Mark) ([]FileChange, error) {
 }
 
 // describe reads the file for its hash and type.
-func (s *sandbox) describe(c *FileChange) error {
-	r, err := s.files().Open(c.Path)
+func (t *tree) describe(c *FileChange) error {
+	r, err := t.files().Open(c.Path)
 	if errors.Is(err, vfs.ErrNotExist) {
 		return nil // in a mounted folder, another program may have removed it
 	}

@@ -55,6 +55,7 @@ type Result struct {
 
 	exceeded *limits.ExceededError
 	trap     error
+	cut      bool // the instance cannot be used again
 	files    *Files
 }
 

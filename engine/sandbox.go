@@ -12,12 +12,10 @@ import (
 
 	"github.com/cloche-dev/cloche/engine/memimage"
 	"github.com/cloche-dev/cloche/engine/vm"
-	"github.com/cloche-dev/cloche/hostfuncs"
 	"github.com/cloche-dev/cloche/limits"
 	"github.com/cloche-dev/cloche/runtimes"
 	"github.com/cloche-dev/cloche/runtimes/js"
 	"github.com/cloche-dev/cloche/wasi"
-	"github.com/cloche-dev/cloche/wasi/vfs"
 )
 
 // sandbox is an instance with the files and descriptors that are one program's or session's. It belongs to
@@ -30,13 +28,12 @@ type sandbox struct {
 	random io.Reader // the guest's entropy
 
 	inst  *vm.Instance // nil when the last turn's had to be thrown away
-	ns    *vfs.Namespace
+	tree  *tree
 	state *wasi.State
 	turns int
 	begun time.Time // when the sandbox was asked for
 
 	session bool
-	mounts  []*vfs.HostDir
 }
 
 // sandbox makes a fresh one. The caller closes it.
@@ -70,10 +67,10 @@ func (s *sandbox) start(ctx context.Context) error {
 			limits.FormatSize(s.limits.MemoryBytes), limits.FormatSize(image), s.lang.Driver.Language())
 	}
 	var err error
-	if err = s.lay(); err != nil {
+	if s.tree, err = newTree(s.lang.Template, s.opts, s.limits, s.eng.cfg.Clock); err != nil {
 		return err
 	}
-	if s.state, err = wasi.New(wasi.Config{FS: s.ns, OpenFiles: int(s.limits.OpenFiles)}); err != nil {
+	if s.state, err = wasi.New(wasi.Config{FS: s.tree.Namespace, OpenFiles: int(s.limits.OpenFiles)}); err != nil {
 		return err
 	}
 	if err := s.state.RestoreDescriptors(s.lang.Descriptors); err != nil {
@@ -90,8 +87,8 @@ func (s *sandbox) close() error {
 	if s.state != nil {
 		err = s.state.Close()
 	}
-	for _, m := range s.mounts {
-		err = errors.Join(err, m.Close())
+	if s.tree != nil {
+		err = errors.Join(err, s.tree.close())
 	}
 	if s.inst != nil {
 		s.lang.pool.Put(s.inst)
@@ -104,19 +101,6 @@ func (s *sandbox) close() error {
 func (s *sandbox) discard() {
 	_ = s.inst.Close(context.Background()) // nothing of it is of use, whatever the error
 	s.inst = nil
-}
-
-// running is one turn while it runs.
-type running struct {
-	*runtimes.Turn
-	limits         limits.Limits
-	stdout, stderr capped
-	shown          displays
-	door           hostfuncs.Door
-	deadline       *deadline
-	clock          wasi.Clock
-	meter          vm.Meter
-	env            js.Env // what the JavaScript driver reaches without WASI
 }
 
 // run runs one turn. After it s.inst is nil when the turn was cut.
@@ -133,7 +117,7 @@ func (s *sandbox) run(ctx context.Context, t Turn) (*Result, error) {
 	if s.session {
 		number = s.turns + 1
 	}
-	rt, syntax, err := t.prepare(language, number)
+	turn, syntax, err := t.prepare(language, number)
 	if err != nil {
 		return nil, err
 	}
@@ -143,64 +127,47 @@ func (s *sandbox) run(ctx context.Context, t Turn) (*Result, error) {
 		res.Stderr = syntax.Traceback + "\n"
 		return res, nil
 	}
-	r := &running{Turn: rt, limits: lim}
-	if err := s.equip(r, t); err != nil {
+	r := newRunning(lim, t, s.eng.cfg.Clock, func(ctx context.Context) error {
+		return s.lang.Driver.Interrupt(ctx, s.inst, s.lang.Info)
+	})
+	s.inst.Linear().SetLimit(wholePages(lim.MemoryBytes))
+	if err := s.state.Renew(r.wasi(t.Stdin, s.random)); err != nil {
 		return nil, err
 	}
-	mark := s.ns.Mark()
+	mark := s.tree.Mark()
 	res.Usage.Start = time.Since(begun)
-	out, err := s.drive(ctx, r)
+	out, err := s.drive(ctx, r, turn)
 	s.turns++
-	err = s.record(res, r, out, err)
-	if s.inst != nil && err == nil {
-		res.FilesChanged, err = s.changes(mark)
+	err = r.record(res, s.inst, s.tree, out, err)
+	if res.cut {
+		s.discard()
+	} else if err == nil {
+		res.FilesChanged, err = s.tree.changes(mark)
 	}
 	return res, err
 }
 
-// equip gives the turn its streams, its clock, its door and its budget.
-func (s *sandbox) equip(r *running, t Turn) error {
-	r.stdout = capped{limit: r.limits.OutputBytes, to: t.Stdout}
-	r.stderr = capped{limit: r.limits.OutputBytes, to: t.Stderr}
-	r.shown = displays{limit: r.limits.ResultBytes}
-	r.door = hostfuncs.Door{MaxCalls: r.limits.HostCalls, Handlers: map[hostfuncs.Op]hostfuncs.Handler{
-		hostfuncs.OpDisplay: r.shown.handle,
-	}}
-	r.First, r.Session, r.Seed, r.Env = s.turns == 0, s.session, s.opts.Seed, s.opts.Env
-	r.Door = r.door.Serve
-	r.Entropy = func(n int) []byte {
+// drive lets the interpreter run the turn.
+func (s *sandbox) drive(ctx context.Context, r *running, t *runtimes.Turn) (out runtimes.Outcome, err error) {
+	t.First, t.Session, t.Seed, t.Env = s.turns == 0, s.session, s.opts.Seed, s.opts.Env
+	t.Door = r.door.Serve
+	t.Entropy = func(n int) []byte {
 		b := make([]byte, n)
 		_, _ = io.ReadFull(s.random, b) // neither source of entropy can fail
 		return b
 	}
-	r.deadline = newDeadline(r.limits, func(ctx context.Context) error {
-		return s.lang.Driver.Interrupt(ctx, s.inst, s.lang.Info)
-	})
-	r.meter = vm.Meter{Budget: r.limits.Fuel, Check: r.deadline.check, OutOfFuel: func(used uint64) error {
-		return &limits.ExceededError{Resource: limits.Fuel, Limit: r.limits.Fuel, Used: used}
-	}}
-	r.clock = &turnClock{s.eng.cfg.Clock, r.deadline}
-	r.env = js.Env{Files: guestFiles{s.ns}, Stdout: &r.stdout, Stderr: &r.stderr, Clock: r.clock, Dir: workDir}
-	s.inst.Linear().SetLimit(r.limits.MemoryBytes / memimage.PageSize * memimage.PageSize)
-	return s.state.Renew(wasi.Config{
-		Stdin: t.Stdin, Stdout: &r.stdout, Stderr: &r.stderr, AbsoluteLinks: true,
-		Clock: r.clock, Random: s.random,
-	})
-}
-
-// drive lets the interpreter run the turn.
-func (s *sandbox) drive(ctx context.Context, r *running) (out runtimes.Outcome, err error) {
-	ctx = js.WithEnv(wasi.WithState(ctx, s.state), &r.env)
+	env := js.Env{Files: guestFiles{s.tree.Namespace}, Stdout: &r.stdout, Stderr: &r.stderr, Clock: r.clock, Dir: workDir}
+	ctx = js.WithEnv(wasi.WithState(ctx, s.state), &env)
 	err = s.inst.Run(ctx, &r.meter, func(ctx context.Context) error {
-		r.env.Stdin = stdinReader{ctx, s.state}
-		out, err = s.lang.Driver.Turn(ctx, s.inst, s.lang.Info, r.Turn)
+		env.Stdin = stdinReader{ctx, s.state}
+		out, err = s.lang.Driver.Turn(ctx, s.inst, s.lang.Info, t)
 		return err
 	})
 	return out, err
 }
 
-// stdinReader is the turn's standard input, whose waits end with the turn. The context is that of one call,
-// which it does not outlive.
+// stdinReader is the turn's standard input for JavaScript, whose waits end with the turn. The context is that
+// of one call, which it does not outlive.
 type stdinReader struct {
 	ctx   context.Context
 	state *wasi.State
@@ -208,29 +175,7 @@ type stdinReader struct {
 
 func (r stdinReader) Read(p []byte) (int, error) { return r.state.ReadStdin(r.ctx, p) }
 
-// record fills in what the turn printed, showed and used, and how it ended.
-func (s *sandbox) record(res *Result, r *running, out runtimes.Outcome, err error) error {
-	res.Stdout, res.Stderr, res.Results = string(r.stdout.kept), string(r.stderr.kept), r.shown.shown
-	if t := (Truncated{r.stdout.cut(), r.stderr.cut(), r.shown.cut()}); t != (Truncated{}) {
-		res.Truncated = &t
-	}
-	linear := s.inst.Linear()
-	private, errPrivate := linear.PrivateBytes()
-	wall := time.Since(r.deadline.start)
-	res.Usage = limits.Usage{
-		Start: res.Usage.Start, Wall: wall, Compute: wall - r.deadline.waited, Fuel: r.meter.Used(),
-		MemoryPeakBytes: linear.Size(), PrivateBytes: private,
-		DiskBytes: uint64(s.ns.Usage().Bytes), OutputBytes: r.stdout.total + r.stderr.total,
-	}
-	memory := &limits.ExceededError{Resource: limits.Memory, Limit: r.limits.MemoryBytes, Used: linear.Size()}
-	if err == nil {
-		res.cameBack(out, r.deadline, memory)
-		return errPrivate
-	}
-	denied := linear.Denied()
-	s.discard()
-	return errors.Join(res.cutShort(err, denied, memory), errPrivate)
-}
+func wholePages(bytes uint64) uint64 { return bytes / memimage.PageSize * memimage.PageSize }
 
 // entropy is the guest's source of randomness.
 func entropy(seed *uint64) io.Reader {

@@ -81,7 +81,7 @@ func (s *Session) use() error {
 }
 
 // Files are the session's files as they are now. They must not be used while a turn runs, nor after Close.
-func (s *Session) Files() *Files { return s.sb.files() }
+func (s *Session) Files() *Files { return s.sb.tree.files() }
 
 // Close waits for a turn that runs (cancel its context to make it quick) and frees the sandbox. It may be
 // called more than once.
@@ -103,7 +103,7 @@ type checkpoint struct {
 }
 
 func (s *sandbox) save() (checkpoint, error) {
-	c := checkpoint{files: s.ns.Snapshot(), turns: s.turns}
+	c := checkpoint{files: s.tree.Snapshot(), turns: s.turns}
 	var err error
 	c.vm, err = s.inst.Save()
 	return c, errors.Join(err, s.state.Checkpoint())
@@ -111,7 +111,7 @@ func (s *sandbox) save() (checkpoint, error) {
 
 // rollback brings the sandbox, whose instance is gone, to a checkpoint.
 func (s *sandbox) rollback(ctx context.Context, c checkpoint) error {
-	if err := s.ns.Restore(c.files); err != nil {
+	if err := s.tree.Restore(c.files); err != nil {
 		return err
 	}
 	s.state.Rollback()
@@ -119,7 +119,7 @@ func (s *sandbox) rollback(ctx context.Context, c checkpoint) error {
 	if err != nil {
 		return err
 	}
-	inst.Linear().SetLimit(s.limits.MemoryBytes)
+	inst.Linear().SetLimit(wholePages(s.limits.MemoryBytes))
 	if err := inst.Load(c.vm); err != nil {
 		return errors.Join(err, inst.Close(ctx))
 	}

@@ -52,6 +52,9 @@ func (d *deadline) check(ctx context.Context, _ vm.Guest) error {
 	return nil
 }
 
+// over is the error of a turn whose time has passed.
+func (d *deadline) over() error { return d.error(time.Now()) }
+
 func (d *deadline) error(now time.Time) *limits.ExceededError {
 	return &limits.ExceededError{Resource: limits.WallTime, Limit: uint64(d.timeout), Used: uint64(now.Sub(d.start))}
 }

@@ -156,8 +156,14 @@ type State struct {
 	Globals map[string]uint64
 }
 
-// New makes an instance that starts from st and whose memory may grow to maxBytes.
+// New makes an instance that starts from st and whose memory may grow to maxBytes, of which it must need no more
+// to start.
 func (m *Module) New(ctx context.Context, st State, maxBytes uint64) (*Instance, error) {
+	for _, mem := range m.compiled.ExportedMemories() {
+		if need := uint64(mem.Min()) * memimage.PageSize; need > maxBytes {
+			return nil, fmt.Errorf("instantiate: the module needs %d bytes of memory to start, its limit is %d", need, maxBytes)
+		}
+	}
 	linear, err := memimage.New(memimage.Config{Image: st.Image, Capacity: min(maxBytes, memimage.MaxBytes)})
 	if err != nil {
 		return nil, fmt.Errorf("instantiate: %w", err)

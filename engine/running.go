@@ -1,0 +1,72 @@
+package engine
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/cloche-dev/cloche/engine/vm"
+	"github.com/cloche-dev/cloche/hostfuncs"
+	"github.com/cloche-dev/cloche/limits"
+	"github.com/cloche-dev/cloche/runtimes"
+	"github.com/cloche-dev/cloche/wasi"
+)
+
+// running is what the host holds for a turn while it runs: where its output goes, and what bounds it.
+type running struct {
+	limits         limits.Limits
+	stdout, stderr capped
+	shown          displays
+	door           hostfuncs.Door
+	deadline       *deadline
+	clock          wasi.Clock
+	meter          vm.Meter
+}
+
+func newRunning(l limits.Limits, t Turn, clock wasi.Clock, interrupt func(context.Context) error) *running {
+	r := &running{
+		limits: l,
+		stdout: capped{limit: l.OutputBytes, to: t.Stdout}, stderr: capped{limit: l.OutputBytes, to: t.Stderr},
+		shown:    displays{limit: l.ResultBytes},
+		deadline: newDeadline(l, interrupt),
+	}
+	r.clock = &turnClock{clock, r.deadline}
+	r.door = hostfuncs.Door{MaxCalls: l.HostCalls, Handlers: map[hostfuncs.Op]hostfuncs.Handler{hostfuncs.OpDisplay: r.shown.handle}}
+	r.meter = vm.Meter{Budget: l.Fuel, Check: r.deadline.check, OutOfFuel: func(used uint64) error {
+		return &limits.ExceededError{Resource: limits.Fuel, Limit: l.Fuel, Used: used}
+	}}
+	return r
+}
+
+// wasi is the part of a WASI state that belongs to the turn.
+func (r *running) wasi(stdin io.Reader, random io.Reader) wasi.Config {
+	return wasi.Config{
+		Stdin: stdin, Stdout: &r.stdout, Stderr: &r.stderr, Clock: r.clock, Random: random, AbsoluteLinks: true,
+	}
+}
+
+// record fills in what the turn printed, showed and used, and how it ended. The error is not nil when that was no
+// doing of the guest's.
+func (r *running) record(res *Result, inst *vm.Instance, t *tree, out runtimes.Outcome, err error) error {
+	res.Stdout, res.Stderr, res.Results = string(r.stdout.kept), string(r.stderr.kept), r.shown.shown
+	if t := (Truncated{r.stdout.cut(), r.stderr.cut(), r.shown.cut()}); t != (Truncated{}) {
+		res.Truncated = &t
+	}
+	linear, wall := inst.Linear(), time.Since(r.deadline.start)
+	private, errPrivate := linear.PrivateBytes()
+	res.Usage = limits.Usage{
+		Start: res.Usage.Start, Wall: wall, Compute: wall - r.deadline.waited, Fuel: r.meter.Used(),
+		MemoryPeakBytes: linear.Size(), PrivateBytes: private,
+		DiskBytes: uint64(t.Usage().Bytes), OutputBytes: r.stdout.total + r.stderr.total,
+	}
+	memory := &limits.ExceededError{Resource: limits.Memory, Limit: r.limits.MemoryBytes, Used: linear.Size()}
+	if err == nil {
+		res.cameBack(out, r.deadline, memory)
+		return errPrivate
+	}
+	res.cut = true
+	if err := res.cutShort(err, linear.Denied(), memory); err != nil {
+		return err
+	}
+	return errPrivate
+}
