@@ -25,6 +25,8 @@ type Command struct {
 	Env  map[string]string
 	// Mounts show host folders. One at "/" takes the place of the sandbox's own files.
 	Mounts []limits.Mount
+	// Scratch gives it files in memory (/data, /tmp) without any mount. With neither it has no file tree.
+	Scratch bool
 	// Stdin, Stdout and Stderr are as in a [Turn], Limits and Seed as in [Options].
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
@@ -65,6 +67,9 @@ func RunCommand(ctx context.Context, c Command) (_ *Result, err error) {
 	r = newRunning(lim, Turn{Stdout: c.Stdout, Stderr: c.Stderr}, c.Clock, func(context.Context) error { return r.deadline.over() })
 	cfg := r.wasi(c.Stdin, entropy(c.Seed))
 	cfg.Args, cfg.FS, cfg.OpenFiles, cfg.AbsoluteLinks = c.Args, files.Namespace, int(lim.OpenFiles), false
+	if !c.Scratch && len(c.Mounts) == 0 {
+		cfg.Preopens = []string{}
+	}
 	for k, v := range c.Env {
 		cfg.Env = append(cfg.Env, k+"="+v)
 	}

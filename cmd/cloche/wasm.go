@@ -17,6 +17,7 @@ type wasmCmd struct {
 	Args   []string `arg:"" optional:"" passthrough:"" help:"Its arguments."`
 
 	Mounts  []mountFlag  `name:"mount" sep:"none" placeholder:"HOST:GUEST[:MODE]" help:"Show a host folder. MODE is ro (default), rw or overlay. Repeatable. At / it takes the place of the sandbox's own files."`
+	Scratch bool         `help:"Give it files in memory (/data, /tmp) without any mount. With neither it has no file tree at all."`
 	Env     []pairFlag   `sep:"none" placeholder:"K=V" help:"An environment variable. Repeatable."`
 	Stdin   string       `placeholder:"FILE" help:"Standard input; \"-\" passes on ours. Default: empty."`
 	Seed    *uint64      `placeholder:"N" help:"Fix the random numbers."`
@@ -42,7 +43,7 @@ func (c *wasmCmd) Run(a *app) (err error) {
 	}
 	cmd := engine.Command{
 		Binary: binary, Args: append([]string{filepath.Base(c.Module)}, c.Args...), Env: map[string]string{},
-		Stdout: a.out, Stderr: a.err, Seed: c.Seed,
+		Stdout: a.out, Stderr: a.err, Seed: c.Seed, Scratch: c.Scratch,
 		Limits: limits.Limits{
 			Timeout: time.Duration(c.Timeout), MemoryBytes: uint64(c.Memory), Fuel: uint64(c.Fuel),
 			DiskBytes: uint64(c.Disk), OutputBytes: uint64(c.Output),
