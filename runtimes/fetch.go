@@ -197,7 +197,9 @@ func runWatched(cmd *exec.Cmd, dir string, total int64, p Progress) error {
 			}
 			return err
 		case <-tick.C:
-			p.Update(min(sizeBelow(dir), total), total)
+			if n := sizeBelow(dir); n > 0 { // npm collects elsewhere and writes at the end
+				p.Update(min(n, total), total)
+			}
 		}
 	}
 }

@@ -40,6 +40,9 @@ func (p *pace) add(estimate, took time.Duration) {
 	}
 }
 
+// worthTelling is how long a stage takes at least that is spoken of when it is over.
+const worthTelling = time.Second
+
 // about prints a duration as a person would say it.
 func about(d time.Duration) string {
 	if d < 2*time.Second {
@@ -87,7 +90,7 @@ func (l *lines) End() {
 	}
 	took := time.Since(l.begun)
 	l.pace.add(l.est, took)
-	if took >= time.Second {
+	if took >= worthTelling {
 		fmt.Fprintf(l.w, "cloche: %s: done in %.1f s\n", l.stage, took.Seconds())
 	}
 	l.stage = ""
@@ -121,7 +124,7 @@ func (b *bars) Stage(name string, estimate time.Duration) {
 	expected := b.pace.estimate(estimate)
 	most := int64(-1) // a spinner
 	if estimate > 0 {
-		most = max(int64(expected/tick), 1)
+		most = max(int64(expected/tick), int64(2*time.Second/tick))
 		name += " (" + about(expected) + ")"
 	}
 	b.bar = b.newBar(most, name, false)
@@ -197,6 +200,8 @@ func (b *bars) End() {
 	took := time.Since(b.begun)
 	b.pace.add(b.est, took)
 	b.bar.Finish()
-	fmt.Fprintf(b.w, "cloche: %s: %.1f s\n", b.name, took.Seconds())
+	if took >= worthTelling {
+		fmt.Fprintf(b.w, "cloche: %s: done in %.1f s\n", b.name, took.Seconds())
+	}
 	b.bar, b.stop = nil, nil
 }

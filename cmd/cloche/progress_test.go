@@ -93,7 +93,7 @@ func TestBarsShowStagesAndStopShortOfTheirEnd(t *testing.T) {
 		p.Update(1<<20, 2<<20)
 		p.End()
 		lines := escapes.ReplaceAllString(b.String(), "")
-		for _, want := range []string{"cloche: compile: 5.0 s\n", "cloche: by the way\n", "cloche: download: 1.0 s\n", "50%"} {
+		for _, want := range []string{"cloche: compile: done in 5.0 s\n", "cloche: by the way\n", "cloche: download: done in 1.0 s\n", "50%"} {
 			if !strings.Contains(lines, want) {
 				t.Errorf("%q is not shown in %q", want, lines)
 			}
