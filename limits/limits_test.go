@@ -22,7 +22,7 @@ func TestDefaultHasNoZero(t *testing.T) {
 }
 
 func TestDefaultIsWhatTheTableSays(t *testing.T) {
-	const want = "fuel 100,000,000,000, timeout 30s, grace 40ms, memory 512 MiB, output 1 MiB, results 16 MiB, " +
+	const want = "fuel 500,000,000,000, timeout 30s, grace 40ms, memory 512 MiB, output 1 MiB, results 16 MiB, " +
 		"disk 64 MiB, inodes 10,000, open files 256, host calls 10,000"
 	if got := limits.Default().String(); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
