@@ -29,7 +29,7 @@ import (
 var hostOps = [...]string{
 	opWrite: "write", opDoor: "door", opNow: "now", opSignal: "signal", opExit: "exit", opEntropy: "entropy",
 	opTurn: "turn", opFile: "file", opEncode: "encode", opDecode: "decode", opHash: "hash", opZone: "zone",
-	opCompile: "compile", opStdin: "stdin", opResolve: "resolve", opPeek: "peek",
+	opCompile: "compile", opStdin: "stdin", opResolve: "resolve", opPeek: "peek", opCollate: "collate",
 }
 
 const (
@@ -49,6 +49,7 @@ const (
 	opStdin              // (max) -> ArrayBuffer, empty at the end
 	opResolve            // (base, specifier, "require" | "import") -> "=file" or "!code message"
 	opPeek               // (what, value): see peek*
+	opCollate            // (a, b, locale, sensitivity, numeric) -> -1, 0 or 1
 )
 
 // What the guest tells by opSignal.
@@ -184,6 +185,8 @@ func (in *interp) answer(s *turn, op byte, a arguments) uint64 {
 		return in.resolveOp(s, a)
 	case opPeek:
 		return in.peek(a)
+	case opCollate:
+		return in.collate(a)
 	}
 	fault("host function %d", op)
 	return 0

@@ -1,0 +1,70 @@
+package js
+
+import (
+	"sync"
+
+	"golang.org/x/text/collate"
+	"golang.org/x/text/language"
+)
+
+// collation is how texts are compared; its collators are kept, since making one costs more than comparing.
+type collation struct {
+	tag         string
+	sensitivity string
+	numeric     bool
+}
+
+// collators are the pools of collators by collation. Only locales that have an order of their own get one each,
+// so their number is bounded.
+var collators sync.Map // collation -> *sync.Pool of *collate.Collator
+
+// matcher finds the locale whose order a language uses; most use the root's.
+var matcher = language.NewMatcher(collate.Supported())
+
+func collatorsOf(c collation) *sync.Pool {
+	if p, ok := collators.Load(c); ok {
+		return p.(*sync.Pool)
+	}
+	tag, err := language.Parse(c.tag)
+	if err != nil {
+		tag = language.AmericanEnglish
+	}
+	_, i, _ := matcher.Match(tag)
+	found := collate.Supported()[i]
+	if c.tag != found.String() {
+		c.tag = found.String()
+		return collatorsOf(c)
+	}
+	var options []collate.Option
+	switch c.sensitivity {
+	case "base":
+		options = append(options, collate.Loose)
+	case "accent":
+		options = append(options, collate.IgnoreCase)
+	}
+	if c.numeric {
+		options = append(options, collate.Numeric)
+	}
+	p, _ := collators.LoadOrStore(c, &sync.Pool{New: func() any { return collate.New(found, options...) }})
+	return p.(*sync.Pool)
+}
+
+// maxCollate bounds what is compared in bytes: what differs later does not matter to a sort.
+const maxCollate = 64 << 10
+
+// collate answers opCollate.
+func (in *interp) collate(a arguments) uint64 {
+	x, y := a.text(0, maxCollate), a.text(1, maxCollate)
+	if x == y {
+		return in.number(0)
+	}
+	kind := collation{tag: a.text(2, maxName), numeric: a.value(4) == boolValue(true)}
+	if s := a.text(3, maxName); s == "base" || s == "accent" {
+		kind.sensitivity = s
+	}
+	pool := collatorsOf(kind)
+	c := pool.Get().(*collate.Collator)
+	n := c.CompareString(x, y)
+	pool.Put(c)
+	return in.number(float64(n))
+}
