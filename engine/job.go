@@ -7,6 +7,7 @@ import (
 	"io"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/cloche-dev/cloche/limits"
 	"github.com/cloche-dev/cloche/runtimes"
@@ -34,6 +35,9 @@ type Options struct {
 	Limits limits.Limits
 	// Seed fixes the guest's random numbers, those for secrets too. Nil: fresh ones.
 	Seed *uint64
+	// Clock, when not zero, is the time at which a clock of the sandbox's own starts: it advances by a tick at each
+	// reading and by the length of each sleep, which takes no time. With Seed it makes runs repeat bit for bit.
+	Clock time.Time
 }
 
 // File is a file to be put into a sandbox.
@@ -76,12 +80,13 @@ type Job struct {
 	Mounts   []limits.Mount
 	Limits   limits.Limits
 	Seed     *uint64
+	Clock    time.Time
 	Stdout   io.Writer
 	Stderr   io.Writer
 }
 
 func (j Job) options() Options {
-	return Options{Language: j.Language, Env: j.Env, Files: j.Files, Mounts: j.Mounts, Limits: j.Limits, Seed: j.Seed}
+	return Options{Language: j.Language, Env: j.Env, Files: j.Files, Mounts: j.Mounts, Limits: j.Limits, Seed: j.Seed, Clock: j.Clock}
 }
 
 func (j Job) turn() Turn {

@@ -25,7 +25,8 @@ type sandbox struct {
 	lang   *loaded
 	opts   Options
 	limits limits.Limits
-	random io.Reader // the guest's entropy
+	random io.Reader  // the guest's entropy
+	clock  wasi.Clock // the guest's time
 
 	inst  *vm.Instance // nil when the last turn's had to be thrown away
 	tree  *tree
@@ -49,7 +50,10 @@ func (e *Engine) sandbox(ctx context.Context, o Options) (*sandbox, error) {
 	if err := e.enter(ctx); err != nil {
 		return nil, err
 	}
-	s := &sandbox{eng: e, opts: o, limits: o.Limits.Or(e.cfg.Limits), begun: begun, random: entropy(o.Seed)}
+	s := &sandbox{eng: e, opts: o, limits: o.Limits.Or(e.cfg.Limits), begun: begun, random: entropy(o.Seed), clock: e.cfg.Clock}
+	if !o.Clock.IsZero() {
+		s.clock = wasi.NewFixedClock(o.Clock, 0)
+	}
 	if s.lang, err = l.load(ctx); err == nil {
 		err = s.start(ctx)
 	}
@@ -67,7 +71,7 @@ func (s *sandbox) start(ctx context.Context) error {
 			limits.FormatSize(s.limits.MemoryBytes), limits.FormatSize(image), s.lang.Driver.Language())
 	}
 	var err error
-	if s.tree, err = newTree(s.lang.Template, s.opts, s.limits, s.eng.cfg.Clock); err != nil {
+	if s.tree, err = newTree(s.lang.Template, s.opts, s.limits, s.clock); err != nil {
 		return err
 	}
 	if s.state, err = wasi.New(wasi.Config{FS: s.tree.Namespace, OpenFiles: int(s.limits.OpenFiles)}); err != nil {
@@ -127,7 +131,7 @@ func (s *sandbox) run(ctx context.Context, t Turn) (*Result, error) {
 		res.Stderr = syntax.Traceback + "\n"
 		return res, nil
 	}
-	r := newRunning(lim, t, s.eng.cfg.Clock, func(ctx context.Context) error {
+	r := newRunning(lim, t, s.clock, func(ctx context.Context) error {
 		return s.lang.Driver.Interrupt(ctx, s.inst, s.lang.Info)
 	})
 	s.inst.Linear().SetLimit(wholePages(lim.MemoryBytes))

@@ -59,15 +59,29 @@ func (d *deadline) error(now time.Time) *limits.ExceededError {
 	return &limits.ExceededError{Resource: limits.WallTime, Limit: uint64(d.timeout), Used: uint64(now.Sub(d.start))}
 }
 
-// turnClock is the guest's clock: it reads what the engine was given, and waits as the turn may.
+// turnClock is the guest's clock: it reads what the sandbox was given, and waits as the turn may.
 type turnClock struct {
 	wasi.Clock
 	turn *deadline
 }
 
-// Sleep implements [wasi.Clock].
+// Sleep implements [wasi.Clock]. On a clock of the sandbox's own, sleeping takes no time.
 func (c *turnClock) Sleep(ctx context.Context, length time.Duration) error {
+	if own, ok := c.Clock.(*wasi.FixedClock); ok {
+		return errors.Join(c.Check(ctx), own.Sleep(ctx, length))
+	}
 	return c.turn.sleep(ctx, length)
+}
+
+// Check implements [wasi.Checker]: a long copy ends when the turn is over.
+func (c *turnClock) Check(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return cancelled(ctx)
+	}
+	if time.Now().After(c.turn.hard) {
+		return c.turn.over()
+	}
+	return nil
 }
 
 // sleep waits, but no longer than until the turn is interrupted or over.
