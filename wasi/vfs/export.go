@@ -147,7 +147,8 @@ func (e *exporter) inode(nd *inode) {
 
 // Import reads what Export wrote, for namespaces of this template, which must have the same overlay mounts.
 // The stream is not trusted: it is checked for being a tree of files that this package could have made, and
-// may hold no more than the quota in o. Files without a name are kept: see OpenInode and Sweep.
+// may hold no more than the quota in o. Files without a name are kept: see OpenInode and Sweep. It may read
+// past the snapshot, unless r is a bufio.Reader with a buffer of 64 KiB.
 //
 // Errors: ErrFormat, ErrNoSpace or ErrQuotaInodes (over the quota), and those of r; all wrapped.
 func (t *Template) Import(r io.Reader, o Options) (*Snapshot, error) {
@@ -163,6 +164,7 @@ func (t *Template) Import(r io.Reader, o Options) (*Snapshot, error) {
 type importer struct {
 	r       *bufio.Reader
 	m       *memFS
+	entries int64 // in all folders
 	sum     uint32
 	scratch [1]byte
 }
@@ -178,31 +180,29 @@ func (i *importer) full(b []byte) error {
 	return err
 }
 
-// ReadByte lets the varints be read.
-func (i *importer) ReadByte() (byte, error) {
-	err := i.full(i.scratch[:])
-	return i.scratch[0], err
-}
-
 func (i *importer) uint(limit uint64) (uint64, error) {
-	n, err := binary.ReadUvarint(i)
-	if err == nil && n > limit {
-		err = bad("a number is too large")
+	n := uint64(0)
+	for shift := 0; ; shift += 7 {
+		if err := i.full(i.scratch[:]); err != nil {
+			return 0, err
+		}
+		b := uint64(i.scratch[0])
+		if shift == 63 && b > 1 || shift > 63 || b == 0 && shift > 0 {
+			return 0, bad("a number is malformed")
+		}
+		if n |= b & 0x7f << shift; b < 0x80 {
+			break
+		}
 	}
-	return n, importError(err)
+	if n > limit {
+		return 0, bad("a number is too large")
+	}
+	return n, nil
 }
 
 func (i *importer) int() (int64, error) {
-	n, err := binary.ReadVarint(i)
-	return n, importError(err)
-}
-
-// importError names the one error of varints that is not ours.
-func importError(err error) error {
-	if err != nil && !errors.Is(err, ErrFormat) && err.Error() == "binary: varint overflows a 64-bit integer" {
-		return bad("a number is too large")
-	}
-	return err
+	n, err := i.uint(1<<64 - 1)
+	return int64(n>>1) ^ -int64(n&1), err
 }
 
 func (i *importer) string(limit uint64) (string, error) {
@@ -302,6 +302,9 @@ func (i *importer) inode(last uint64) (*inode, error) {
 	}
 	i.m.table.set(i.m.gen, ino, nd)
 	i.m.used.Inodes++
+	if int64(i.m.table.nodes) > 4*i.m.used.Inodes+treeFan { // each node takes treeNodeBytes
+		return nil, bad("inodes are too far apart")
+	}
 	switch nd.kind {
 	case KindDir:
 		err = i.dir(nd)
@@ -346,6 +349,9 @@ func (i *importer) dir(nd *inode) error {
 		ino, err := i.uint(1 << 62)
 		if err != nil {
 			return err
+		}
+		if i.entries++; i.entries > i.m.maxInodes {
+			return ErrQuotaInodes
 		}
 		nd.dir.put(i.m.gen, dirent{name: name, ino: ino})
 		last = name

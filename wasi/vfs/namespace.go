@@ -48,7 +48,12 @@ func (ns *Namespace) Open(at *Handle, p Path, flags OpenFlags) (*Handle, error) 
 
 func (ns *Namespace) open(at *Handle, p Path, flags OpenFlags) (*Handle, error) {
 	l := follow
-	if flags&OpenNoFollow != 0 || flags&OpenExclusive != 0 && flags&OpenCreate != 0 {
+	switch {
+	case flags&OpenCreate != 0 && flags&(OpenExclusive|OpenNoFollow) != 0:
+		l = createNew
+	case flags&OpenCreate != 0:
+		l = create
+	case flags&OpenNoFollow != 0:
 		l = keep
 	}
 	pl, err := ns.walk(at, p, l)
@@ -77,8 +82,6 @@ func (ns *Namespace) create(pl *place, flags OpenFlags) (*Handle, error) {
 	switch {
 	case flags&OpenCreate == 0:
 		return nil, ErrNotExist
-	case pl.slash:
-		return nil, ErrIsDir
 	case mt.readOnly:
 		return nil, ErrReadOnly
 	}
@@ -344,9 +347,6 @@ func (ns *Namespace) Link(at *Handle, p Path, followLast bool, newAt *Handle, ne
 	if err != nil {
 		return err
 	}
-	if from.at.kind != KindRegular && from.at.kind != KindLink {
-		return ErrPerm
-	}
 	to, mt, err := ns.vacant(newAt, newPath)
 	switch {
 	case err != nil:
@@ -357,7 +357,7 @@ func (ns *Namespace) Link(at *Handle, p Path, followLast bool, newAt *Handle, ne
 		return ErrCrossDevice
 	case mt.readOnly:
 		return ErrReadOnly
-	case mt.noLinks && from.at.kind == KindLink:
+	case from.at.kind != KindRegular && (from.at.kind != KindLink || mt.noLinks):
 		return ErrPerm
 	}
 	if err = mt.fs.Link(from.at.node, to.dir.node, to.name); err == nil && mt.journal {

@@ -515,14 +515,19 @@ func (o *overlay) Rename(dir Node, name string, newDir Node, newName string) err
 	if kind == KindDir && n.below {
 		return ErrCrossDevice
 	}
+	for p := to; kind == KindDir && p != nil; p = p.parent {
+		if p.ino == n.ino {
+			return ErrInvalid
+		}
+	}
 	old, oldKind, err := o.find(to, newName)
 	if err != nil && err != ErrNotExist {
 		return err
 	}
 	if taken := err == nil; taken {
 		switch {
-		case old.ino != 0 && old.ino == n.ino || old.ino == 0 && n.ino == 0 && old.lower == n.lower:
-			return nil // the same file
+		case o.same(n, old):
+			return nil
 		case kind == KindDir && oldKind != KindDir:
 			return ErrNotDir
 		case kind != KindDir && oldKind == KindDir:
@@ -565,6 +570,16 @@ func (o *overlay) Rename(dir Node, name string, newDir Node, newName string) err
 		o.whiteout(dirUp.ino, name)
 	}
 	return nil
+}
+
+// same reports whether two names that were found are names of one file.
+func (o *overlay) same(a, b *ovNode) bool {
+	if a.ino != 0 || b.ino != 0 {
+		return a.ino == b.ino
+	}
+	sa, erra := o.lower.Stat(a.lower)
+	sb, errb := o.lower.Stat(b.lower)
+	return erra == nil && errb == nil && sa.Ino == sb.Ino && sa.Dev == sb.Dev
 }
 
 // upperFile is an open file of the upper layer.

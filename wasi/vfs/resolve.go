@@ -50,9 +50,11 @@ func (pl *place) point() *mountPoint {
 type last uint8
 
 const (
-	follow  last = iota // go on
-	keep                // stop there, unless a slash follows
-	keepAll             // stop there
+	follow    last = iota // go on
+	keep                  // stop there, unless a slash follows
+	keepAll               // stop there
+	create                // go on; a last name with a slash after it is ErrIsDir, since a file is to be made
+	createNew             // stop there; likewise
 )
 
 // walk finds out what p means from the folder at (nil: the root). A last name that is not there is no
@@ -89,8 +91,8 @@ func (ns *Namespace) walk(at *Handle, p Path, l last) (place, error) {
 			if cur.kind != KindDir {
 				return place{}, ErrNotDir
 			}
-			if name == ".." && len(ns.stack) > 1 {
-				ns.stack = ns.stack[:len(ns.stack)-1]
+			if name == ".." {
+				ns.stack = ns.stack[:max(1, len(ns.stack)-1)]
 				if len(ns.pending) == 0 && ns.above(at, base) {
 					return place{}, ErrNotCapable
 				}
@@ -98,8 +100,11 @@ func (ns *Namespace) walk(at *Handle, p Path, l last) (place, error) {
 			pl.name, pl.dots = "", name
 			continue
 		}
-		next, err := ns.child(cur, name)
 		final := tail == "" && more == 0
+		if final && pl.slash && l >= create {
+			return place{}, ErrIsDir
+		}
+		next, err := ns.child(cur, name)
 		if err != nil {
 			if err == ErrNotExist && final {
 				pl.name, pl.dots, pl.dir = name, "", *cur
@@ -107,7 +112,7 @@ func (ns *Namespace) walk(at *Handle, p Path, l last) (place, error) {
 			}
 			return place{}, err
 		}
-		if next.kind == KindLink && (!final || l == follow || l == keep && pl.slash) {
+		if next.kind == KindLink && (!final || l == follow || l == create || l == keep && pl.slash) {
 			if links++; links > MaxLinks {
 				return place{}, ErrLoop
 			}
