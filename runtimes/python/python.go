@@ -38,15 +38,19 @@ const (
 	expCallNoArgs   = "PyObject_CallNoArgs"
 	expErrClear     = "PyErr_Clear"
 	expSetInterrupt = "PyErr_SetInterruptEx"
+	expThreadState  = "PyThreadState_Get"
+	expProtectStack = "PyUnstable_ThreadState_SetStackProtection"
 )
 
 // Ops between the guest's package and this driver; see guest/host.py.
 const (
-	opTurn    = 0x01 // -> the turn's frame
-	opOutcome = 0x02 // JSON of guestOutcome
-	opBooted  = 0x03 // JSON of booted
-	opModule  = 0x04 // name of a guest module -> 1 and its source, or 0
-	opShared  = 0x10 // this and above: the door
+	opTurn     = 0x01 // -> the turn's frame
+	opOutcome  = 0x02 // JSON of guestOutcome
+	opBooted   = 0x03 // JSON of booted
+	opModule   = 0x04 // name of a guest module -> 1 and its source, or 0
+	opRehearse = 0x05 // a frame, for opTurn to answer while baking
+	opImmortal = 0x06 // addresses of objects whose references are no longer to be counted
+	opShared   = 0x10 // this and above: the door
 )
 
 // Results of the imported function host.call.
@@ -65,6 +69,15 @@ const (
 	maxOutcome = 4 << 20
 	sigint     = 2
 )
+
+// stackBytes is how much of its stack in linear memory the interpreter may use before it raises RecursionError. The
+// build asks a C library that knows no better and would take 128 KiB for all there is, at which a memoized
+// function may call itself 300 times; the module reserves 16 MiB. More would let the machine's own stack, which
+// grows with it, come near wazero's bound.
+const stackBytes = 1 << 20
+
+// stackPointer is the module's stack pointer, as the rewriter exports it.
+const stackPointer = "cloche.g0"
 
 // Driver implements [runtimes.Driver].
 type Driver struct {
@@ -119,7 +132,7 @@ func answer(ctx context.Context, g vm.Guest, ptr, n, outPtr, outLen uint32) uint
 	if !ok {
 		return callFault
 	}
-	reply := r.reply(ctx, bytes.Clone(view))
+	reply := r.reply(ctx, g.Memory(), bytes.Clone(view))
 	if uint64(len(reply)) > maxRequest {
 		reply = refusal("TooLarge", "the host's answer is too large")
 	}
@@ -136,12 +149,15 @@ func answer(ctx context.Context, g vm.Guest, ptr, n, outPtr, outLen uint32) uint
 }
 
 // reply answers one request: its first byte is the op, that of the reply says 0 granted, 1 refused.
-func (r *run) reply(ctx context.Context, request []byte) []byte {
+func (r *run) reply(ctx context.Context, mem vm.Memory, request []byte) []byte {
 	op, payload := request[0], request[1:]
+	if r.turn == nil {
+		return r.bootReply(mem, op, payload)
+	}
 	switch {
-	case op == opTurn && r.turn != nil:
+	case op == opTurn:
 		return r.frame
-	case op == opOutcome && r.turn != nil:
+	case op == opOutcome:
 		if len(payload) > maxOutcome {
 			return refusal("TooLarge", "the outcome is too large")
 		}
@@ -151,19 +167,58 @@ func (r *run) reply(ctx context.Context, request []byte) []byte {
 		}
 		r.outcome = &o
 		return granted
-	case op == opBooted && r.turn == nil:
-		r.booted = payload
-		return granted
-	case op == opModule && r.turn == nil:
-		return moduleSource(string(payload))
-	case op >= opShared && r.turn != nil && r.turn.Door != nil:
+	case op >= opShared && r.turn.Door != nil:
 		reply, err := r.turn.Door(ctx, request)
 		if err != nil {
 			panic(vm.Stop{Err: err})
 		}
 		return reply
 	}
-	return refusal("Unsupported", fmt.Sprintf("the host does not answer op %#02x", op))
+	return unsupported(op)
+}
+
+// bootReply answers while the image is made. Rehearsed turns end and show as they like.
+func (r *run) bootReply(mem vm.Memory, op byte, payload []byte) []byte {
+	switch {
+	case op == opModule:
+		return moduleSource(string(payload))
+	case op == opRehearse:
+		r.frame = append([]byte{0}, payload...)
+	case op == opTurn:
+		return r.frame
+	case op == opImmortal:
+		if !immortalize(mem, payload) {
+			return refusal("ValueError", "an address is not that of a counted object")
+		}
+	case op == opBooted:
+		r.booted = payload
+	case op != opOutcome && op < opShared:
+		return unsupported(op)
+	}
+	return granted
+}
+
+// Counts of references on a 32-bit CPython: one that is at least immortalMin is never changed, and
+// immortalRefs is what the interpreter gives its own.
+const (
+	immortalMin  = 1 << 30
+	immortalRefs = 5 << 28
+)
+
+// immortalize ends the counting of references of objects, given by their addresses (u32, little endian). An object
+// starts with its count.
+func immortalize(mem vm.Memory, addresses []byte) bool {
+	for ; len(addresses) >= 4; addresses = addresses[4:] {
+		at := binary.LittleEndian.Uint32(addresses)
+		count, ok := mem.ReadUint32(at)
+		if !ok || count == 0 || at%4 != 0 {
+			return false
+		}
+		if count < immortalMin && !mem.WriteUint32(at, immortalRefs) {
+			return false
+		}
+	}
+	return len(addresses) == 0
 }
 
 var granted = []byte{0}
@@ -177,6 +232,10 @@ func refusal(name, message string) []byte {
 		panic(err)
 	}
 	return append([]byte{1}, b...)
+}
+
+func unsupported(op byte) []byte {
+	return refusal("Unsupported", fmt.Sprintf("the host does not answer op %#02x", op))
 }
 
 // moduleSource answers opModule for the module _cloche or one in it.
@@ -247,7 +306,27 @@ func (d *Driver) Boot(ctx context.Context, g vm.Guest) (runtimes.BootInfo, error
 			return nil, fmt.Errorf("boot python: random generator %d: %w", i, err)
 		}
 	}
+	if err := protectStack(ctx, g); err != nil {
+		return nil, fmt.Errorf("boot python: %w", err)
+	}
 	return json.Marshal(b)
+}
+
+// protectStack tells the interpreter where its stack is. Nothing of the guest runs, so its top is free.
+func protectStack(ctx context.Context, g vm.Guest) error {
+	top, ok := g.GlobalGet(stackPointer)
+	if !ok || top < stackBytes {
+		return errors.New("the stack is not where it was expected")
+	}
+	state, err := g.Call(ctx, expThreadState)
+	if err != nil {
+		return err
+	}
+	failed, err := g.Call(ctx, expProtectStack, state, top-stackBytes, stackBytes)
+	if err == nil && failed != 0 {
+		err = errors.New("the stack cannot be protected")
+	}
+	return err
 }
 
 // locate finds the words of t in memory behind its object, and checks the counter beside them.

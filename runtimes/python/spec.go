@@ -39,7 +39,9 @@ func Spec() runtimes.Spec {
 			ExportFuncs: map[string]string{
 				expCallNoArgs:   expCallNoArgs,
 				expErrClear:     expErrClear,
+				expProtectStack: expProtectStack,
 				expSetInterrupt: expSetInterrupt,
+				expThreadState:  expThreadState,
 			},
 			KeepExports: []string{"memory", expInitialize, expExecute, expAlloc},
 		},

@@ -10,6 +10,7 @@ import contextlib
 import time
 from asyncio import base_events, events, tasks
 
+from . import closed
 
 class _Clock:
     """What a loop calls its selector: here only a place to sleep."""
@@ -64,6 +65,12 @@ class Loop(base_events.BaseEventLoop):
     async def shutdown_default_executor(self, timeout=None):
         self._executor_shutdown_called = True
 
+    async def subprocess_exec(self, protocol_factory, program, *args, **kwargs):
+        raise closed.no_processes([program, *args])
+
+    async def subprocess_shell(self, protocol_factory, cmd, **kwargs):
+        raise closed.no_processes(cmd)
+
     def close(self):
         if self.is_running():
             raise RuntimeError("Cannot close a running event loop")
@@ -100,11 +107,13 @@ def install():
             if hasattr(module, name):
                 setattr(module, name, Loop)
 
-    def run(main, *, debug=None, loop_factory=None):
-        with _outside_turn(), runners.Runner(debug=debug, loop_factory=loop_factory) as runner:
-            return runner.run(main)
+    plain = runners.run
 
-    run.__doc__ = runners.run.__doc__
+    def run(main, *, debug=None, loop_factory=None):
+        with _outside_turn():
+            return plain(main, debug=debug, loop_factory=loop_factory)
+
+    run.__doc__ = plain.__doc__
     run.__module__ = "asyncio.runners"
     asyncio.run = runners.run = run
 

@@ -6,12 +6,10 @@ import errno
 import os
 import sys
 import traceback
-import types
 
 VALUE_MAX = 8 << 10  # characters of an exception's own text
 TEXT_MAX = 64 << 10  # characters of a whole traceback
-_KEEP = 25  # frames kept at either end of a long traceback
-_CHAIN_MAX = 100  # exceptions in one chain or group that are looked at
+_KEEP = 20  # frames kept at either end of a long traceback
 
 
 def hidden(code):
@@ -23,17 +21,13 @@ def report(error, name, ours):
 
     name is the turn's own file; ours says whether a file name is one of the session's turns.
     """
-    counts = {}
-    for one in _all(error):
-        one.__traceback__, counts[id(one)] = _shorten(one.__traceback__)
     try:
-        text = _text(error, counts)
+        text = _middle("".join(traceback.format_exception(error)), TEXT_MAX)
     except Exception as e:  # an exception whose own methods fail
         text = f"{type(error).__name__}: <traceback cannot be shown: {type(e).__name__}>\n"
-    value = _str(error)
     return {
         "name": _name(type(error)),
-        "value": _middle(value, VALUE_MAX),
+        "value": _middle(_str(error), VALUE_MAX),
         "traceback": text,
         "line": _line(error, name, ours),
         "hint": _hint(error),
@@ -61,87 +55,89 @@ def _middle(text, limit):
     return f"{text[:half]}\n[... {len(text) - 2 * half:,} characters left out ...]\n{text[-half:]}"
 
 
-def _all(error):
-    """An exception with its causes, contexts and members."""
-    seen, todo = {}, [error]
-    while todo and len(seen) < _CHAIN_MAX:
-        one = todo.pop()
-        if one is None or id(one) in seen:
-            continue
-        seen[id(one)] = one
-        todo += [one.__cause__, one.__context__]
-        if isinstance(one, BaseExceptionGroup):
-            todo += one.exceptions
-    return seen.values()
-
-
-def _shorten(tb):
-    """A traceback without our own frames and with few of a run of equal ones, since formatting one
-    costs 0.2 ms; and how many were left out after each."""
-    frames = []
-    while tb is not None:
-        if not hidden(tb.tb_frame.f_code):
-            frames.append(tb)
-        tb = tb.tb_next
-    kept, repeats, run, last = [], {}, 0, None
-    for tb in frames:
-        key = (tb.tb_frame.f_code, tb.tb_lineno)
-        run = run + 1 if key == last else 1
-        last = key
-        if run <= 3:
-            kept.append(tb)
-        else:
-            repeats[len(kept) - 1] = run - 3
-    left_out = 0
-    if len(kept) > 2 * _KEEP:
-        left_out = len(kept) - 2 * _KEEP
-        repeats = {
-            (i if i < _KEEP else i - left_out): n
-            for i, n in repeats.items()
-            if i < _KEEP or i >= _KEEP + left_out
-        }
-        kept = kept[:_KEEP] + kept[-_KEEP:]
-    chain = None
-    for tb in reversed(kept):
-        chain = types.TracebackType(chain, tb.tb_frame, tb.tb_lasti, tb.tb_lineno)
-    return chain, (repeats, left_out)
-
-
 class _Stack(traceback.StackSummary):
     """A stack that knows which of its frames were left out."""
 
-    counts = ({}, 0)
+    repeats, left_out = {}, 0
 
     def format(self, **kwargs):
-        repeats, left_out = self.counts
+        if not self.repeats and not self.left_out:
+            return super().format(**kwargs)
         lines = []
         for i, frame in enumerate(self):
-            if left_out and i == _KEEP:
-                lines.append(f"  [... {left_out:,} more frames ...]\n")
+            if self.left_out and i == _KEEP:
+                lines.append(f"  [... {self.left_out:,} more frames ...]\n")
             text = self.format_frame_summary(frame, **kwargs)
             if text is not None:
                 lines.append(text)
-            if n := repeats.get(i):
+            if n := self.repeats.get(i):
                 lines.append(f"  [Previous line repeated {n} more time{'s' if n > 1 else ''}]\n")
         return lines
 
 
-def _text(error, counts):
-    formatted = traceback.TracebackException(type(error), error, error.__traceback__, compact=True)
-    todo, seen = [(formatted, error)], set()
-    while todo:
-        f, e = todo.pop()
-        if f is None or e is None or id(f) in seen:
-            continue
-        seen.add(id(f))
-        if id(e) in counts and f.stack is not None:
-            stack = _Stack(f.stack)
-            stack.counts = counts[id(e)]
-            f.stack = stack if stack else None if isinstance(e, SyntaxError) else stack
-        todo += [(f.__cause__, e.__cause__), (f.__context__, e.__context__)]
-        if f.exceptions and isinstance(e, BaseExceptionGroup):
-            todo += zip(f.exceptions, e.exceptions)
-    return _middle("".join(formatted.format()), TEXT_MAX)
+class _Walk:
+    """The frames of a traceback, as traceback's own walk gives them, but without hidden ones, with few of a
+    run of equal ones, and with only the ends of what is then still long: looking at one costs up to 0.2 ms."""
+
+    def __init__(self, tb):
+        kept, repeats, run, last = [], {}, 0, None
+        while tb is not None:
+            code = tb.tb_frame.f_code
+            if not hidden(code):
+                key = (code, tb.tb_lineno)
+                run = run + 1 if key == last else 1
+                last = key
+                if run <= 3:
+                    kept.append(tb)
+                else:
+                    repeats[len(kept) - 1] = run - 3
+            tb = tb.tb_next
+        self.left_out = left_out = max(0, len(kept) - 2 * _KEEP)
+        if left_out:
+            repeats = {
+                (i if i < _KEEP else i - left_out): n
+                for i, n in repeats.items()
+                if i < _KEEP or i >= _KEEP + left_out
+            }
+            kept[_KEEP:-_KEEP] = []
+        self.kept, self.repeats = kept, repeats
+
+    def __iter__(self):
+        for tb in self.kept:
+            position = traceback._get_code_position(tb.tb_frame.f_code, tb.tb_lasti)
+            yield tb.tb_frame, (tb.tb_lineno, *position[1:]) if position[0] is None else position
+
+
+def install():
+    """Makes all tracebacks short and free of this package's frames, those too that a program formats
+    itself; and takes out what CPython says about site-packages when it starts without them."""
+    walk = traceback._walk_tb_with_full_positions
+    extract = traceback.StackSummary._extract_from_extended_frame_gen.__func__
+
+    def _extract(klass, frames, *, limit=None, **kwargs):
+        short = isinstance(frames, _Walk)
+        if not short:
+            frames = (f for f in frames if not hidden(f[0].f_code))
+        elif limit is not None or getattr(sys, "tracebacklimit", None) is not None:
+            short, frames = False, walk(frames.kept[0] if frames.kept else None)
+        stack = _Stack(extract(klass, iter(frames), limit=limit, **kwargs))
+        if short:
+            stack.repeats, stack.left_out = frames.repeats, frames.left_out
+        return stack
+
+    traceback.StackSummary._extract_from_extended_frame_gen = classmethod(_extract)
+    traceback._walk_tb_with_full_positions = _Walk
+
+    init = traceback.TracebackException.__init__
+
+    def __init__(self, exc_type, *args, **kwargs):
+        init(self, exc_type, *args, **kwargs)
+        if isinstance(exc_type, type) and issubclass(exc_type, ModuleNotFoundError):
+            self._str = self._str.partition(". Site initialization is disabled")[0]
+        if not self.stack and self.exceptions is None:
+            self.stack = None  # nothing but hidden frames: no heading either
+
+    traceback.TracebackException.__init__ = __init__
 
 
 def _line(error, name, ours):
@@ -315,11 +311,15 @@ def _recursion_hint(error):
 
 
 def _memory_hint(error):
+    if "Parser stack" in str(error):
+        return "The source is nested too deeply to be parsed."
     return "The sandbox's memory limit is reached: work in chunks, free what is not needed, or ask for more memory."
 
 
 def _syntax_hint(error):
     line = (error.text or "").lstrip()
+    if line.startswith(("!pip", "%pip", "!conda", "%conda", "!uv")):
+        return f"Nothing can be installed from inside the sandbox; there are {_HERE}."
     if line.startswith("!"):
         return "Lines with ! run a shell, which the sandbox does not have: use Python's own modules."
     if line.startswith("%"):

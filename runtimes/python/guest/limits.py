@@ -4,9 +4,9 @@ import functools
 import signal
 import sys
 
-# Calls can be nested as deep as this whatever the program asks for: beyond, formatting a traceback
-# or freeing a chain of frames takes seconds, and the machine's own stack may end first.
-RECURSION_MAX = 20_000
+# Calls can be nested as deep as this whatever the program asks for: a runaway recursion so ends as a
+# RecursionError after a fraction of a second, with some 50 MB of frames, and not as a full memory.
+RECURSION_MAX = 100_000
 
 _set = sys.setrecursionlimit
 

@@ -39,6 +39,10 @@ def science():
     numpy.random.default_rng(0).normal(size=3)
     numpy.fft.rfft(numpy.ones(4))
 
+    import tqdm
+
+    tqdm.tqdm.monitor_interval = 0  # its monitor is a thread
+
 
 def charts():
     from . import figures, fonts

@@ -16,13 +16,17 @@ _NO_THREADS = "can't start new thread: threads are not available in this sandbox
 
 
 class WaitsForever(RuntimeError):
-    """Raised where the only thread there is would wait for another one."""
+    """Raised where the only thread there is would wait for another one. Programs see a RuntimeError."""
+
+
+WaitsForever.__name__ = WaitsForever.__qualname__ = "RuntimeError"
+WaitsForever.__module__ = "builtins"
 
 
 def _wait(timeout, what):
     """Nobody else runs, so what is waited for will not come: sleeps for the timeout, or raises."""
     if timeout is None or timeout < 0:
-        raise WaitsForever(f"{what} would wait forever: threads are not available in this sandbox")
+        raise WaitsForever(f"waiting for {what} would never end: threads are not available in this sandbox")
     time.sleep(timeout)
     return False
 
@@ -114,11 +118,12 @@ def _run_in_line(thread):
             # A context can be entered once at a time; a thread may be started inside another.
             context.copy().run(thread.run)
     except WaitsForever as e:
-        raise RuntimeError(f"{_NO_THREADS}, and this one waits for another: {e}") from None
+        raise RuntimeError(f"{_NO_THREADS}, and this one would wait for another: {e}") from None
     except SystemExit:
         pass
-    except Exception:
-        threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), thread)))
+    except Exception as e:
+        tb = e.__traceback__.tb_next  # without this function
+        threading.excepthook(threading.ExceptHookArgs((type(e), e, tb, thread)))
     finally:
         threading._active[ident] = main
         thread._cloche_done = True
@@ -389,8 +394,8 @@ def install_multiprocessing(no_processes):
     for name in ("Manager", "Pipe"):
         setattr(base, name, closed)
     multiprocessing.process.BaseProcess.start = closed
-    for name in dir(multiprocessing._default_context if hasattr(multiprocessing, "_default_context") else context._default_context):
-        if name[0].isalpha() and name in multiprocessing.__dict__ and name in base.__dict__:
+    for name in multiprocessing.__all__:  # methods of the default context, bound before
+        if name in base.__dict__:
             setattr(multiprocessing, name, getattr(context._default_context, name))
     dummy.Pool = lambda processes=None, initializer=None, initargs=(): Pool(
         processes, initializer, initargs

@@ -233,7 +233,8 @@ def _failed(error, name):
         "exit_code": 130 if isinstance(error, KeyboardInterrupt) else 1,
         "error": report,
         "interrupt": isinstance(error, KeyboardInterrupt),
-        "memory": isinstance(error, MemoryError),
+        # The parser raises it too, for source that is nested too deeply.
+        "memory": isinstance(error, MemoryError) and "Parser stack" not in str(error),
     }
 
 
@@ -297,6 +298,7 @@ def install(main):
     names.pop("__annotations__", None)
     names.update(__name__="__main__", __doc__=None, __package__=None, __spec__=None,
                  __loader__=None, __builtins__=builtins)
+    errors.install()
     sys.excepthook = sys.__excepthook__ = _excepthook
     builtins.exit, builtins.quit = _Exit("exit"), _Exit("quit")
     atexit._clear()
