@@ -93,7 +93,10 @@ func (ns *Namespace) CopyIn(name string, r io.Reader) error {
 		return err
 	}
 	_, err = io.Copy(io.NewOffsetWriter(h, 0), r)
-	return errors.Join(err, h.Close())
+	if cerr := h.Close(); err == nil {
+		err = cerr
+	}
+	return err
 }
 
 // MkdirAll makes a folder and those above it, as far as they are missing.
@@ -103,23 +106,21 @@ func (ns *Namespace) MkdirAll(name string) error {
 		return err
 	}
 	clean := path.Clean(p.s)
-	for i := 1; i <= len(clean); i++ {
-		if i < len(clean) && clean[i] != '/' {
-			continue
-		}
-		part := Path{clean[:i]}
-		if ns.Mkdir(nil, part) == nil {
-			continue
-		}
-		st, err := ns.Stat(nil, part, true)
-		if err != nil {
-			return err
-		}
-		if st.Kind != KindDir {
-			return ErrNotDir
+	for i := 1; i < len(clean); i++ {
+		if clean[i] == '/' {
+			if err := ns.Mkdir(nil, Path{clean[:i]}); err != nil && err != ErrExist {
+				return err
+			}
 		}
 	}
-	return nil
+	if err := ns.Mkdir(nil, Path{clean}); err != ErrExist {
+		return err
+	}
+	st, err := ns.Stat(nil, Path{clean}, true)
+	if err == nil && st.Kind != KindDir {
+		err = ErrNotDir
+	}
+	return err
 }
 
 // CopyFS copies the files and folders of src into a folder, which is made if it is missing. Others (links among

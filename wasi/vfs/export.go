@@ -153,7 +153,7 @@ func (e *exporter) inode(nd *inode) {
 // Errors: ErrFormat, ErrNoSpace or ErrQuotaInodes (over the quota), and those of r; all wrapped.
 func (t *Template) Import(r io.Reader, o Options) (*Snapshot, error) {
 	m := &memFS{gen: newGen()}
-	m.configure(o)
+	m.configure(o, t.mem.used)
 	i := importer{r: bufio.NewReaderSize(r, chunkBytes), m: m}
 	if err := i.read(t); err != nil {
 		return nil, fmt.Errorf("import files: %w", err)

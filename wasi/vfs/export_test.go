@@ -101,3 +101,18 @@ func countNodes[T any](n *treeNode[T], h int, count *int) {
 		countNodes(k, h-1, count)
 	}
 }
+
+// Template is that of the namespace.
+func (ns *Namespace) Template() *Template { return ns.template }
+
+// Listed is the number of entries in kept listings.
+func (ns *Namespace) Listed() int {
+	n := 0
+	for h := ns.handles; h != nil; h = h.next {
+		n += len(h.listing)
+	}
+	if n != ns.listed {
+		return -1
+	}
+	return n
+}

@@ -71,13 +71,14 @@ func hostNow() int64 { return time.Now().UnixNano() }
 // newMemFS returns a file system with an empty root folder.
 func newMemFS(o Options) *memFS {
 	m := &memFS{gen: newGen(), next: rootIno}
-	m.configure(o)
+	m.configure(o, Usage{})
 	m.born = m.now()
 	m.newTree(timeUnset)
 	return m
 }
 
-func (m *memFS) configure(o Options) {
+// configure sets what o says. The quota comes on top of base, what the template holds.
+func (m *memFS) configure(o Options, base Usage) {
 	m.maxBytes, m.maxInodes, m.now, m.check = o.Bytes, o.Inodes, o.Now, o.Check
 	if m.maxBytes <= 0 {
 		m.maxBytes = DefaultBytes
@@ -85,15 +86,17 @@ func (m *memFS) configure(o Options) {
 	if m.maxInodes <= 0 {
 		m.maxInodes = DefaultInodes
 	}
+	m.maxBytes += base.Bytes
+	m.maxInodes += base.Inodes
 	if m.now == nil {
 		m.now = hostNow
 	}
 }
 
 // clone returns a file system with the state s, with settings of its own.
-func (s *memState) clone(next uint64, o Options) *memFS {
+func (s *memState) clone(next uint64, o Options, base Usage) *memFS {
 	m := &memFS{memState: *s, gen: newGen(), next: next}
-	m.configure(o)
+	m.configure(o, base)
 	return m
 }
 

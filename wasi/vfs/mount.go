@@ -268,7 +268,7 @@ func (b *builder) point(path string) *mountPoint {
 
 // New makes a namespace with fresh memory parts.
 func (t *Template) New(o Options) *Namespace {
-	m := t.mem.clone(t.next, o)
+	m := t.mem.clone(t.next, o, t.mem.used)
 	m.born = m.now()
 	return t.instance(m, o)
 }

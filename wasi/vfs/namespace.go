@@ -398,7 +398,7 @@ func (ns *Namespace) Readlink(at *Handle, p Path) (string, error) {
 }
 
 // Usage is what the memory parts of the sandbox hold now.
-func (ns *Namespace) Usage() Usage { return ns.mem.used }
+func (ns *Namespace) Usage() Usage { return ns.mem.used.beyond(ns.template.mem.used) }
 
 // Close closes every handle that is still open and frees the memory parts. It is idempotent.
 func (ns *Namespace) Close() error {
@@ -412,8 +412,12 @@ func (ns *Namespace) Close() error {
 	return first
 }
 
-// Usage counts what is held against the quota of Options.
+// Usage counts what is held against the quota of Options: what the template made is not counted.
 type Usage struct {
 	Bytes  int64 // storage of files, and the texts of links
 	Inodes int64 // files, folders, links, and each further hard link
+}
+
+func (u Usage) beyond(base Usage) Usage {
+	return Usage{max(0, u.Bytes-base.Bytes), max(0, u.Inodes-base.Inodes)}
 }

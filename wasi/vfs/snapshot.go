@@ -20,7 +20,7 @@ func (ns *Namespace) Snapshot() *Snapshot {
 }
 
 // Usage is what the files of the snapshot hold.
-func (s *Snapshot) Usage() Usage { return s.state.used }
+func (s *Snapshot) Usage() Usage { return s.state.used.beyond(s.template.mem.used) }
 
 // Restore brings the memory parts back to a snapshot that was taken of any namespace of the same template.
 // The cost does not depend on what the files hold. Other mounts stay as they are. For handles see [Handle].
@@ -46,7 +46,7 @@ func (t *Template) FromSnapshot(s *Snapshot, o Options) (*Namespace, error) {
 	if s.template != t {
 		return nil, errOtherTemplate
 	}
-	return t.instance(s.state.clone(s.next, o), o), nil
+	return t.instance(s.state.clone(s.next, o, t.mem.used), o), nil
 }
 
 // Clone is FromSnapshot of the state as it is. Handles are not copied: see Rebind; files without a name that

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -86,12 +85,12 @@ func NewZip(r io.ReaderAt, size int64, o ZipOptions) (*ZipFS, error) {
 		}
 		return nil, fmt.Errorf("zip: %w", err)
 	}
+	lim.done = true
 	if len(zr.File) > o.MaxEntries {
 		return nil, fmt.Errorf("zip: %w", errZipMany)
 	}
 	z := &ZipFS{r: r, entries: []zipEntry{{kind: KindDir}}, index: make(map[zipKey]uint32, len(zr.File))}
 	z.cache.max = o.CacheBytes
-	lim.left = math.MaxInt64 // headers of stored members are read as they are added
 	for _, f := range zr.File {
 		if err := z.add(f, size, o); err != nil {
 			return nil, fmt.Errorf("zip: member %q: %w", f.Name, err)
@@ -176,13 +175,17 @@ func (z *ZipFS) fill(e *zipEntry, f *zip.File) error {
 	return err
 }
 
-// limitedReaderAt fails once more than a number of bytes was asked for.
+// limitedReaderAt fails once more than a number of bytes was asked for, until it is done.
 type limitedReaderAt struct {
 	r    io.ReaderAt
 	left int64
+	done bool
 }
 
 func (l *limitedReaderAt) ReadAt(p []byte, off int64) (int, error) {
+	if l.done {
+		return l.r.ReadAt(p, off)
+	}
 	if l.left -= int64(len(p)); l.left < 0 {
 		return 0, errZipIndex
 	}
