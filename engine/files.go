@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -141,39 +144,42 @@ type FileEntry struct {
 	Bytes uint64 `json:"bytes"`
 }
 
-// tree is a sandbox's file tree with the host folders that are mounted in it.
+// tree is a sandbox's file tree with the host folders and archives that are mounted in it.
 type tree struct {
 	*vfs.Namespace
-	mounts []*vfs.HostDir
+	mounts []io.Closer
 }
 
 // newTree makes a tree over a template, with the mounts and files that o asks for.
-func newTree(t *vfs.Template, o Options, l limits.Limits, clock wasi.Clock) (tr *tree, err error) {
-	tr = &tree{}
-	defer func() {
-		if err != nil {
-			err = errors.Join(fmt.Errorf("%w: %w", ErrInvalid, err), tr.close())
-		}
-	}()
+func newTree(t *vfs.Template, o Options, l limits.Limits, clock wasi.Clock) (*tree, error) {
+	tr := &tree{}
+	if err := tr.fill(t, o, l, clock); err != nil {
+		return nil, errors.Join(fmt.Errorf("%w: %w", ErrInvalid, err), tr.close())
+	}
+	return tr, nil
+}
+
+// fill opens what is mounted and writes the files. What it opened is for close, after an error too.
+func (t *tree) fill(base *vfs.Template, o Options, l limits.Limits, clock wasi.Clock) error {
 	if len(o.Mounts) > 0 {
-		mounts, err := tr.open(o.Mounts, l)
+		mounts, err := t.open(o.Mounts, l)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if t, err = t.With(mounts...); err != nil {
-			return nil, fmt.Errorf("mounts: %w", err)
+		if base, err = base.With(mounts...); err != nil {
+			return fmt.Errorf("mounts: %w", err)
 		}
 	}
-	tr.Namespace = t.New(vfs.Options{
+	t.Namespace = base.New(vfs.Options{
 		Bytes: int64(l.DiskBytes), Inodes: int64(l.Inodes),
 		Now: func() int64 { return clock.Now().UnixNano() },
 	})
 	for _, file := range o.Files {
-		if err := tr.files().WriteFile(file.Path, file.Content); err != nil {
-			return nil, err
+		if err := t.files().WriteFile(file.Path, file.Content); err != nil {
+			return err
 		}
 	}
-	return tr, nil
+	return nil
 }
 
 var mountModes = map[limits.MountMode]vfs.Mode{
@@ -183,19 +189,57 @@ var mountModes = map[limits.MountMode]vfs.Mode{
 func (t *tree) open(mounts []limits.Mount, l limits.Limits) ([]vfs.Mount, error) {
 	var out []vfs.Mount
 	for _, m := range mounts {
-		dir, err := vfs.OpenHostDir(m.Host, vfs.HostDirOptions{
-			Write: m.Mode == limits.ReadWrite, GrowBytes: int64(l.DiskBytes),
-		})
+		fsys, source, err := openMount(m, l)
 		if err != nil {
-			return nil, fmt.Errorf("mount %s: %w", m.Host, err)
+			return nil, fmt.Errorf("mount %s: %w", m.Guest, withoutPath(err))
 		}
-		t.mounts = append(t.mounts, dir)
-		out = append(out, vfs.Mount{Path: m.Guest, FS: dir, Mode: mountModes[m.Mode]})
+		t.mounts = append(t.mounts, source)
+		out = append(out, vfs.Mount{Path: m.Guest, FS: fsys, Mode: mountModes[m.Mode]})
 	}
 	return out, nil
 }
 
-// close closes the host folders. What is in memory can still be read.
+// withoutPath is err without the host path that it names: the one who gets it may be whoever sent the code, and
+// the one who wrote the mount knows what it shows.
+func withoutPath(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	return err
+}
+
+// openMount opens what a mount shows: a folder, or a zip archive. Closing the second result ends it.
+func openMount(m limits.Mount, l limits.Limits) (vfs.FS, io.Closer, error) {
+	if !strings.EqualFold(filepath.Ext(m.Host), ".zip") {
+		return openFolder(m, l)
+	}
+	info, err := os.Stat(m.Host)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !info.Mode().IsRegular() { // a folder may have such a name; what else it is must not be waited for
+		return openFolder(m, l)
+	}
+	if m.Mode == limits.ReadWrite {
+		return nil, nil, errors.New("a zip archive cannot be written: use mode ro or overlay")
+	}
+	f, err := os.Open(m.Host)
+	if err != nil {
+		return nil, nil, err
+	}
+	z, err := vfs.NewZip(f, info.Size(), vfs.ZipOptions{})
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return z, f, nil
+}
+
+func openFolder(m limits.Mount, l limits.Limits) (vfs.FS, io.Closer, error) {
+	dir, err := vfs.OpenHostDir(m.Host, vfs.HostDirOptions{Write: m.Mode == limits.ReadWrite, GrowBytes: int64(l.DiskBytes)})
+	return dir, dir, err
+}
+
+// close closes what is mounted from the host. What is in memory can still be read.
 func (t *tree) close() error {
 	var errs []error
 	for _, m := range t.mounts {

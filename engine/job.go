@@ -29,7 +29,7 @@ type Options struct {
 	Env map[string]string
 	// Files are put into the sandbox before it starts.
 	Files []File
-	// Mounts show host folders in the sandbox.
+	// Mounts show host folders in the sandbox, or what is in a zip archive (a file called *.zip).
 	Mounts []limits.Mount
 	// Limits caps the sandbox and each of its turns; fields that are zero are the engine's.
 	Limits limits.Limits

@@ -28,9 +28,9 @@ func parseMountMode(s string) (MountMode, error) {
 	return "", fmt.Errorf("mount mode %q is unknown: use ro, rw or overlay", s)
 }
 
-// Mount makes a host folder visible to the guest.
+// Mount makes a host folder visible to the guest, or the contents of a zip archive.
 type Mount struct {
-	Host  string // an absolute path of the host
+	Host  string // an absolute path of the host: a folder, or a file called *.zip, which cannot be mounted ReadWrite
 	Guest string // an absolute path in the sandbox, such as "/data/in"
 	Mode  MountMode
 }

@@ -16,7 +16,7 @@ type wasmCmd struct {
 	Module string   `arg:"" help:"A wasm32-wasip1 command module."`
 	Args   []string `arg:"" optional:"" passthrough:"" help:"Its arguments."`
 
-	Mounts  []mountFlag  `name:"mount" sep:"none" placeholder:"HOST:GUEST[:MODE]" help:"Show a host folder. MODE is ro (default), rw or overlay. Repeatable. At / it takes the place of the sandbox's own files."`
+	Mounts  []mountFlag  `name:"mount" sep:"none" placeholder:"HOST:GUEST[:MODE]" help:"Show a host folder, or the files in HOST.zip. MODE is ro (default), rw or overlay. Repeatable. At / it takes the place of the sandbox's own files."`
 	Scratch bool         `help:"Give it files in memory (/data, /tmp) without any mount. With neither it has no file tree at all."`
 	Env     []pairFlag   `sep:"none" placeholder:"K=V" help:"An environment variable. Repeatable."`
 	Stdin   string       `placeholder:"FILE" help:"Standard input; \"-\" passes on ours. Default: empty."`
