@@ -8,11 +8,13 @@ LDFLAGS  = -X github.com/tetratelabs/wazero/internal/version.version=$(WAZERO) \
 GOTEST   = go test -ldflags '$(LDFLAGS)'
 FUZZTIME = 20s
 OUT      = demo-out
+# REDTEAM is the folder of the red-team suite: run.py, its helper and its cases.
+REDTEAM  = ../shared/redteam
 
-.PHONY: help build setup demo test full race lint fuzz bench check clean
+.PHONY: help build setup demo test full race lint fuzz bench redteam redteam-adapter check clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## /  \1\t/p' Makefile | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' Makefile | expand -t 19
 
 build: ## build bin/cloche
 	go build -o bin/cloche ./cmd/cloche
@@ -50,6 +52,16 @@ fuzz: ## run every fuzz target for FUZZTIME (20s)
 
 bench: setup ## measure starts, runs and resets
 	$(GOTEST) -run '^$$' -bench . -timeout 60m ./...
+
+redteam: ## run the red-team suite in the folder REDTEAM (../shared/redteam) against the engine
+	@test -f "$(REDTEAM)/run.py" || { \
+		echo "There is no red-team suite at $(REDTEAM): say where it is with make redteam REDTEAM=FOLDER"; exit 1; }
+	$(MAKE) setup
+	python3 "$(REDTEAM)/run.py" --cmd "$$($(MAKE) -s redteam-adapter) {request}"
+
+redteam-adapter: ## build the program through which the suite drives the engine, and print its path
+	@go build -o bin/redteam-adapter ./cmd/redteam-adapter
+	@echo "$(CURDIR)/bin/redteam-adapter"
 
 check: test ## test, and that nothing is left uncommitted
 	@git diff --exit-code --stat && [ -z "$$(git status --porcelain)" ] || { git status --short; exit 1; }
