@@ -23,7 +23,7 @@ type runCmd struct {
 	JSON    bool     `name:"json" help:"Print one Result as JSON (with --session one per line) instead of the program's output."`
 
 	Files  []pairFlag  `name:"file" sep:"none" placeholder:"GUEST=HOST" help:"Copy a host file in. A relative guest path is under /data, the working folder. Repeatable."`
-	Mounts []mountFlag `name:"mount" sep:"none" placeholder:"HOST:GUEST[:MODE]" help:"Show a host folder. MODE is ro (default), rw or overlay (changes stay in the sandbox). Repeatable."`
+	Mounts []mountFlag `name:"mount" sep:"none" placeholder:"HOST:GUEST[:MODE]" help:"Show a host folder, or the files in HOST.zip. MODE is ro (default), rw or overlay (changes stay in the sandbox). Repeatable."`
 	Out    string      `placeholder:"DIR" help:"Write files that the program created or changed, and its charts as figure-1.png and so on, there."`
 	Stdin  string      `placeholder:"FILE" help:"Standard input of the program; \"-\" passes on ours. Default: empty."`
 	Args   []string    `name:"arg" sep:"none" placeholder:"A" help:"An argument of the program. Repeatable."`
@@ -216,7 +216,7 @@ func (c *runCmd) policy(a *app) (effective, error) {
 	return e, nil
 }
 
-// absolute resolves the host folder of a mount against the working folder, links included.
+// absolute resolves the host path of a mount against the working folder, links included.
 func absolute(m limits.Mount) (limits.Mount, error) {
 	host, err := filepath.Abs(m.Host)
 	if err != nil {
@@ -228,8 +228,8 @@ func absolute(m limits.Mount) (limits.Mount, error) {
 	if err != nil {
 		return m, fmt.Errorf("mount %s: %w", m.Guest, err)
 	}
-	if !info.IsDir() {
-		return m, fmt.Errorf("mount %s: %s is not a folder: copy a file in with --file", m.Guest, host)
+	if !info.IsDir() && !strings.EqualFold(filepath.Ext(m.Host), ".zip") {
+		return m, fmt.Errorf("mount %s: %s is neither a folder nor a zip archive: copy a file in with --file", m.Guest, host)
 	}
 	return m, nil
 }
