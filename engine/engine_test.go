@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"archive/zip"
 	"bytes"
 	"context"
 	"errors"
@@ -453,5 +454,48 @@ func TestInvalidJobs(t *testing.T) {
 		if !errors.Is(err, engine.ErrInvalid) || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("error %v, want %q", err, tt.want)
 		}
+	}
+}
+
+func TestArchives(t *testing.T) {
+	res := ok(t, engine.Job{Code: `
+import os
+os.makedirs('d/e'); open('d/e/x.txt', 'w').write('hello'); os.symlink('/etc/passwd', 'd/link'); open('y', 'w').write('z')
+`})
+	var zipped bytes.Buffer
+	if err := res.Files().WriteZip(&zipped, "d"); err != nil {
+		t.Fatal(err)
+	}
+	zr, err := zip.NewReader(bytes.NewReader(zipped.Bytes()), int64(zipped.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, f := range zr.File {
+		names = append(names, f.Name)
+	}
+	if got := strings.Join(names, " "); got != "e/ e/x.txt" {
+		t.Errorf("zip of d holds %q", got)
+	}
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if err := res.Files().CopyOut(root, "."); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(dir + "/d/e/x.txt"); err != nil || string(b) != "hello" {
+		t.Errorf("copied out: %q, %v", b, err)
+	}
+	if _, err := os.Lstat(dir + "/d/link"); err == nil {
+		t.Error("a link was copied out")
+	}
+	if err := res.Files().CopyFS("in", os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := res.Files().ReadFile("in/d/e/x.txt"); err != nil || string(b) != "hello" {
+		t.Errorf("copied in: %q, %v", b, err)
 	}
 }

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"io/fs"
 	"net/http"
+	"os"
 	"os"
 	"path"
 	"path/filepath"
@@ -78,35 +80,44 @@ func (f *Files) ReadFile(p string) ([]byte, error) {
 // WriteFile makes a file, and the folders above it, or replaces its contents. It counts against the
 // sandbox's disk limits.
 func (f *Files) WriteFile(p string, content []byte) error {
-	if err := f.mkdirAll(path.Dir(guestPath(p))); err != nil {
-		return err
-	}
-	h, err := f.open(p, vfs.OpenWrite|vfs.OpenCreate|vfs.OpenTruncate)
-	if err != nil {
-		return err
-	}
-	if _, err = h.WriteAt(content, 0); err != nil {
-		err = fmt.Errorf("write %s in the sandbox: %w", p, err)
-	}
-	return errors.Join(err, h.Close())
+	return f.about("write", p, f.ns.WriteFile(guestPath(p), content))
 }
 
-func (f *Files) mkdirAll(dir string) error {
-	parsed, err := f.path(dir)
+// CopyIn is WriteFile from a reader.
+func (f *Files) CopyIn(p string, r io.Reader) error {
+	return f.about("write", p, f.ns.CopyIn(guestPath(p), r))
+}
+
+// CopyFS copies the files and folders of src into a folder of the sandbox, which is made if it is missing.
+func (f *Files) CopyFS(dir string, src fs.FS) error {
+	_, err := f.ns.CopyFS(guestPath(dir), src)
+	return f.about("copy into", dir, err)
+}
+
+// CopyOut copies the files and folders below dir into a folder of the host. Links and special files are left out, no
+// name leads out of the folder, and sparse files stay sparse.
+func (f *Files) CopyOut(to *os.Root, dir string) error {
+	_, err := f.ns.CopyOut(to, guestPath(dir), vfs.CopyLimits{})
+	return f.about("copy", dir, err)
+}
+
+// WriteZip writes the files and folders below dir as an archive.
+func (f *Files) WriteZip(w io.Writer, dir string) error {
+	_, err := f.ns.WriteZip(w, guestPath(dir), vfs.CopyLimits{})
+	return f.about("archive", dir, err)
+}
+
+// WriteTar is WriteZip for the tar format.
+func (f *Files) WriteTar(w io.Writer, dir string) error {
+	_, err := f.ns.WriteTar(w, guestPath(dir), vfs.CopyLimits{})
+	return f.about("archive", dir, err)
+}
+
+func (*Files) about(doing, p string, err error) error {
 	if err != nil {
-		return err
+		return fmt.Errorf("%s %s in the sandbox: %w", doing, p, err)
 	}
-	switch err := f.ns.Mkdir(nil, parsed); {
-	case err == nil, errors.Is(err, vfs.ErrExist):
-		return nil
-	case errors.Is(err, vfs.ErrNotExist) && dir != "/":
-		if err := f.mkdirAll(path.Dir(dir)); err != nil {
-			return err
-		}
-		return f.mkdirAll(dir)
-	default:
-		return fmt.Errorf("make folder %s in the sandbox: %w", dir, err)
-	}
+	return nil
 }
 
 // ReadDir lists a folder by name.
