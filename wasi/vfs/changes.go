@@ -62,9 +62,7 @@ func (ns *Namespace) Changes(m Mark, dirs ...Path) (list []Change, complete bool
 			list = append(list, d.finish()...)
 		}
 		for path, mt := range ns.overlays() {
-			d := differ{old: old, cur: cur, overlay: true}
-			d.dir(path, old.table.get(mt.overlay), cur.table.get(mt.overlay))
-			list = append(list, d.finish()...)
+			list = append(list, ns.overlayChanges(path, mt.fs.(*overlay), old)...)
 		}
 	}
 	host, complete := ns.journalChanges(m.pos)
@@ -111,16 +109,64 @@ func (s *memState) find(names []string) *inode {
 // entry is a name that only one of two states has.
 type entry struct {
 	path string
-	nd   *inode
+	id   uint64 // of the file
+	kind Kind
+	size int64
+	nd   *inode // nil if it is in the lower layer of an overlay
+}
+
+// pairs collects what differs between two states and finds out what was renamed.
+type pairs struct {
+	list []Change
+	gone []entry
+	came []entry
+}
+
+func (p *pairs) add(e entry, op Op) {
+	p.list = append(p.list, Change{Path: e.path, Op: op, Kind: e.kind, Size: e.size, Modified: true})
+}
+
+// finish pairs names that went with names that came for the same file: those were renamed.
+func (p *pairs) finish() []Change {
+	left := make(map[uint64][]entry, len(p.gone))
+	for _, e := range p.gone {
+		left[e.id] = append(left[e.id], e)
+	}
+	for _, e := range p.came {
+		was := left[e.id]
+		if len(was) == 0 {
+			p.add(e, OpCreated)
+			continue
+		}
+		left[e.id] = was[1:]
+		p.list = append(p.list, Change{Path: e.path, From: was[0].path, Op: OpRenamed, Kind: e.kind, Size: e.size,
+			Modified: !sameContents(was[0].nd, e.nd)})
+	}
+	for _, entries := range left {
+		for _, e := range entries {
+			p.list = append(p.list, Change{Path: e.path, Op: OpDeleted, Kind: e.kind})
+		}
+	}
+	return p.list
+}
+
+// sameContents compares two states of a file; nil is the lower layer of an overlay.
+func sameContents(a, b *inode) bool {
+	switch {
+	case a == nil && b == nil:
+		return true
+	case a == nil:
+		return b.pristine
+	case b == nil:
+		return a.pristine
+	}
+	return a.size == b.size && a.data.same(&b.data) && a.target == b.target
 }
 
 // differ compares two states of a folder.
 type differ struct {
 	old, cur *memState
-	overlay  bool // the folders are the upper layer of an overlay
-	list     []Change
-	gone     []entry
-	came     []entry
+	pairs
 }
 
 // dir compares a folder of the old state with one of the new; either may be nil.
@@ -192,37 +238,22 @@ func (d *differ) both(path string, a, b *inode) {
 		d.dir(path, a, b)
 	case a.kind == b.kind && b.kind != KindDir:
 		if a.ino != b.ino || !sameContents(a, b) {
-			d.add(path, OpModified, b)
+			d.add(entryOf(path, b), OpModified)
 		}
-	case a.kind == kindWhiteout && b.kind != KindDir: // there at first below, deleted, made again since
-		d.add(path, OpCreated, b)
 	default:
 		d.only(path, a, false)
 		d.only(path, b, true)
 	}
 }
 
-func sameContents(a, b *inode) bool {
-	return a.size == b.size && a.data.same(&b.data) && a.target == b.target
-}
+func entryOf(path string, nd *inode) entry { return entry{path, nd.ino, nd.kind, nd.size, nd} }
 
 // only handles a name that one state lacks, with all below it.
 func (d *differ) only(path string, nd *inode, came bool) {
-	if d.overlay && nd.kind == kindWhiteout {
-		if came {
-			d.list = append(d.list, Change{Path: path, Op: OpDeleted, Kind: KindRegular})
-		}
-		return
-	}
-	copied := d.overlay && nd.origin != 0 // a copy of what the FS below has
-	switch {
-	case copied && nd.kind != KindDir && came:
-		d.add(path, OpModified, nd)
-	case copied:
-	case came:
-		d.came = append(d.came, entry{path, nd})
-	default:
-		d.gone = append(d.gone, entry{path, nd})
+	if came {
+		d.came = append(d.came, entryOf(path, nd))
+	} else {
+		d.gone = append(d.gone, entryOf(path, nd))
 	}
 	if nd.kind == KindDir {
 		if came {
@@ -233,34 +264,109 @@ func (d *differ) only(path string, nd *inode, came bool) {
 	}
 }
 
-func (d *differ) add(path string, op Op, nd *inode) {
-	if nd.kind != kindWhiteout {
-		d.list = append(d.list, Change{Path: path, Op: op, Kind: nd.kind, Size: nd.size, Modified: true})
+// overlayDiffer compares two states of an overlay as they are seen: the lower layer is taken not to change.
+type overlayDiffer struct {
+	old, cur *overlay
+	pairs
+}
+
+func (ns *Namespace) overlayChanges(path string, cur *overlay, old *memState) []Change {
+	was := &memFS{memState: *old}
+	d := overlayDiffer{old: newOverlay(cur.lower, was, cur.top), cur: cur}
+	a, _ := d.old.Root()
+	b, _ := d.cur.Root()
+	d.dir(path, d.old.node(a), d.cur.node(b))
+	return d.finish()
+}
+
+// dir compares a folder that is in both states. Only names in an upper layer can differ, unless the lower
+// one shows through in one state and not in the other.
+func (d *overlayDiffer) dir(path string, a, b *ovNode) {
+	upA, belowA, errA := d.old.folder(a)
+	upB, belowB, errB := d.cur.folder(b)
+	if errA != nil || errB != nil {
+		return
+	}
+	names := map[string]bool{}
+	for _, up := range []*inode{upA, upB} {
+		if up != nil {
+			up.dir.each(func(e *dirent) bool { names[e.name] = true; return true })
+		}
+	}
+	if low := a; belowA != belowB {
+		if belowB {
+			low = b
+		}
+		list, err := d.cur.lower.ReadDir(low.lower, nil)
+		if err != nil {
+			return
+		}
+		for _, e := range list {
+			names[e.Name] = true
+		}
+	}
+	for name := range names {
+		d.name(path+"/"+name, a, b, name)
 	}
 }
 
-// finish pairs names that went with names that came for the same inode: those were renamed.
-func (d *differ) finish() []Change {
-	left := make(map[uint64][]entry, len(d.gone))
-	for _, e := range d.gone {
-		left[e.nd.ino] = append(left[e.nd.ino], e)
-	}
-	for _, e := range d.came {
-		was := left[e.nd.ino]
-		if len(was) == 0 {
-			d.add(e.path, OpCreated, e.nd)
-			continue
+func (d *overlayDiffer) name(path string, a, b *ovNode, name string) {
+	na, kindA, errA := d.old.find(a, name)
+	nb, kindB, errB := d.cur.find(b, name)
+	switch {
+	case errA != nil && errB != nil:
+	case errB != nil:
+		d.only(path, d.old, na, kindA, false)
+	case errA != nil:
+		d.only(path, d.cur, nb, kindB, true)
+	case kindA == KindDir && kindB == KindDir:
+		d.dir(path, na, nb)
+	case kindA == kindB:
+		if ea, eb := d.entry(path, d.old, na, kindA), d.entry(path, d.cur, nb, kindB); ea.id != eb.id || !sameContents(ea.nd, eb.nd) {
+			d.add(eb, OpModified)
 		}
-		left[e.nd.ino] = was[1:]
-		d.list = append(d.list, Change{Path: e.path, From: was[0].path, Op: OpRenamed, Kind: e.nd.kind, Size: e.nd.size,
-			Modified: !sameContents(was[0].nd, e.nd)})
+	default:
+		d.only(path, d.old, na, kindA, false)
+		d.only(path, d.cur, nb, kindB, true)
 	}
-	for _, entries := range left {
-		for _, e := range entries {
-			d.list = append(d.list, Change{Path: e.path, Op: OpDeleted, Kind: e.nd.kind})
+}
+
+// entry describes a file of one state; a copy has the number of what it was copied from.
+func (d *overlayDiffer) entry(path string, o *overlay, n *ovNode, kind Kind) entry {
+	e := entry{path: path, kind: kind}
+	st, err := o.Stat(Node{Ref: n})
+	if err != nil {
+		return e
+	}
+	e.id = st.Ino
+	if kind != KindDir {
+		e.size = st.Size
+	}
+	if n.ino != 0 {
+		e.nd = o.m.table.get(n.ino)
+	}
+	return e
+}
+
+// only handles a name that one state lacks, with all below it.
+func (d *overlayDiffer) only(path string, o *overlay, n *ovNode, kind Kind, came bool) {
+	if e := d.entry(path, o, n, kind); came {
+		d.came = append(d.came, e)
+	} else {
+		d.gone = append(d.gone, e)
+	}
+	if kind != KindDir {
+		return
+	}
+	list, err := o.ReadDir(Node{Ref: n}, nil)
+	if err != nil {
+		return
+	}
+	for _, e := range list {
+		if sub, kind, err := o.find(n, e.Name); err == nil {
+			d.only(path+"/"+e.Name, o, sub, kind, came)
 		}
 	}
-	return d.list
 }
 
 // journalChanges turns the journal into changes.
@@ -271,7 +377,7 @@ func (ns *Namespace) journalChanges(mark int) (list []Change, complete bool) {
 	paths, complete := ns.journal.since(mark)
 	renamed := map[string]bool{} // former paths of what was renamed
 	for _, n := range paths {
-		if n.now && n.from != "" && !n.before {
+		if n.now && n.from != "" && !n.before { // (if something has that name again, it counts as made)
 			renamed[n.from] = true
 		}
 	}
@@ -290,7 +396,7 @@ func (ns *Namespace) journalChanges(mark int) (list []Change, complete bool) {
 			c.Op = OpModified
 		case n.before:
 			continue
-		case n.from != "":
+		case n.from != "" && !(paths[n.from] != nil && paths[n.from].now):
 			c.Op, c.From, c.Modified = OpRenamed, n.from, n.modified
 		default:
 			c.Op = OpCreated

@@ -83,6 +83,14 @@ func (e *exporter) raw(b []byte) {
 func (e *exporter) uint(n uint64) { e.raw(binary.AppendUvarint(e.buf[:0], n)) }
 func (e *exporter) int(n int64)   { e.raw(binary.AppendVarint(e.buf[:0], n)) }
 
+func (e *exporter) bool(b bool) {
+	n := uint64(0)
+	if b {
+		n = 1
+	}
+	e.uint(n)
+}
+
 func (e *exporter) bytes(s string) {
 	if e.err == nil {
 		_, e.err = e.w.WriteString(s)
@@ -97,7 +105,7 @@ func (e *exporter) string(s string) {
 // inode writes a number, a kind, the times, and then
 //
 //	folder:   opaque (0 or 1), origin, the number of entries, each a name and an inode
-//	file:     origin, size, the number of chunks, each an index, a room and the bytes
+//	file:     pristine (0 or 1), origin, size, the number of chunks, each an index, a room and the bytes
 //	link:     origin, text
 //	whiteout: nothing
 //
@@ -110,11 +118,7 @@ func (e *exporter) inode(nd *inode) {
 	e.int(nd.ctime)
 	switch nd.kind {
 	case KindDir:
-		opaque := uint64(0)
-		if nd.opaque {
-			opaque = 1
-		}
-		e.uint(opaque)
+		e.bool(nd.opaque)
 		e.uint(nd.origin)
 		e.uint(uint64(nd.dir.count))
 		nd.dir.each(func(d *dirent) bool {
@@ -123,6 +127,7 @@ func (e *exporter) inode(nd *inode) {
 			return e.err == nil
 		})
 	case KindRegular:
+		e.bool(nd.pristine)
 		e.uint(nd.origin)
 		e.uint(uint64(nd.size))
 		chunks := uint64(0)
@@ -360,7 +365,11 @@ func (i *importer) dir(nd *inode) error {
 }
 
 func (i *importer) file(nd *inode) error {
-	var err error
+	pristine, err := i.uint(1)
+	if err != nil {
+		return err
+	}
+	nd.pristine = pristine == 1
 	if nd.origin, err = i.uint(1<<64 - 1); err != nil {
 		return err
 	}

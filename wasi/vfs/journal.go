@@ -3,7 +3,7 @@ package vfs
 import "strings"
 
 // maxJournal is the number of changes that are remembered; of more, the oldest are forgotten.
-const maxJournal = 1 << 16
+const maxJournal = 1 << 14
 
 // journal writes down what is changed through a namespace in mounts whose former state cannot be asked for
 // later: folders of the host. Memory needs none, it compares two states.
@@ -102,6 +102,9 @@ func move(paths map[string]*net, get func(string) *net, e event) {
 		dst.from = src.from
 		if src.before && src.from == "" {
 			dst.from = path
+		}
+		if dst.from == to { // it is back where it was
+			dst.from = ""
 		}
 		src.now, src.from = false, ""
 	}

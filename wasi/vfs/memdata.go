@@ -135,6 +135,7 @@ func (m *memFS) write(nd *inode, p []byte, off int64) (int, error) {
 	}
 	if n > 0 {
 		nd.size = max(nd.size, off+int64(n))
+		nd.pristine = false
 	}
 	if n < len(p) {
 		return n, ErrNoSpace
@@ -172,10 +173,11 @@ func (m *memFS) resize(nd *inode, size int64) error {
 	case size > maxMemFile:
 		return ErrFileTooBig
 	case size >= nd.size:
+		nd.pristine = nd.pristine && size == nd.size
 		nd.size = size
 		return nil
 	}
-	nd.size = size
+	nd.size, nd.pristine = size, false
 	if size == 0 {
 		m.charge(nd, -nd.stored)
 		nd.data = fileData{}
@@ -231,6 +233,7 @@ func (m *memFS) allocate(nd *inode, off, n int64) error {
 			m.room(nd, i, end)
 		}
 	})
+	nd.pristine = nd.pristine && off+n <= nd.size
 	nd.size = max(nd.size, off+n)
 	return nil
 }

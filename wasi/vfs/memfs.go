@@ -20,15 +20,17 @@ const (
 
 // inode is a file, folder or link in memory. It is changed only by a memFS of its generation.
 type inode struct {
-	gen    uint64
-	ino    uint64
-	kind   Kind
-	opaque bool   // overlay: nothing below this folder shows through
-	nlink  uint32 // of a folder: 2 and its subfolders; 0 when it has no name any more
-	origin uint64 // overlay: number of the file below that this one was copied from
-	atime  int64
-	mtime  int64
-	ctime  int64
+	gen   uint64
+	ino   uint64
+	kind  Kind
+	nlink uint32 // of a folder: 2 and its subfolders; 0 when it has no name any more
+	// Of an overlay's upper layer:
+	opaque   bool   // nothing of the lower layer shows through this folder
+	pristine bool   // the contents are still those of the file that it was copied from
+	origin   uint64 // number of the file that it was copied from
+	atime    int64
+	mtime    int64
+	ctime    int64
 
 	size   int64
 	stored int64 // counted against the byte quota

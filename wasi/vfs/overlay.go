@@ -286,6 +286,7 @@ func (o *overlay) copyUp(n *ovNode, contents bool) (*inode, error) {
 		if contents {
 			err = o.copyData(n, up)
 		}
+		up.pristine = contents || st.Size == 0
 	}
 	if err != nil {
 		o.m.free(up)
