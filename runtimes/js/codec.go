@@ -5,13 +5,16 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"golang.org/x/text/encoding/htmlindex"
 )
 
 // replaceInvalid copies b with U+FFFD for what is not UTF-8: one for each maximal part of a sequence, as the
-// WHATWG decoder does, and one for each half of a surrogate pair that QuickJS wrote alone in three bytes.
-func replaceInvalid(b []byte) []byte {
+// WHATWG decoder does. Of text that QuickJS encoded, wtf8, a lone half of a surrogate pair is one sequence of three bytes.
+func replaceInvalid(b []byte, wtf8 bool) []byte {
 	out := make([]byte, 0, len(b)+16)
 	for len(b) > 0 {
 		r, n := utf8.DecodeRune(b)
@@ -21,18 +24,24 @@ func replaceInvalid(b []byte) []byte {
 			continue
 		}
 		out = append(out, "\uFFFD"...)
-		b = b[brokenLen(b):]
+		if wtf8 && isSurrogate(b) {
+			b = b[3:]
+		} else {
+			b = b[brokenLen(b):]
+		}
 	}
 	return out
 }
 
-// brokenLen is the length of the broken sequence at the start of b: the longest start of a valid one, or a
-// surrogate, or else one byte.
+// isSurrogate says whether b begins with half of a surrogate pair in three bytes.
+func isSurrogate(b []byte) bool {
+	return len(b) >= 3 && b[0] == 0xed && b[1] >= 0xa0 && b[1] <= 0xbf && b[2] >= 0x80 && b[2] <= 0xbf
+}
+
+// brokenLen is the length of the broken sequence at the start of b: the longest start of a valid one, or one byte.
 func brokenLen(b []byte) int {
 	need, low, high := 0, byte(0x80), byte(0xbf)
 	switch c := b[0]; {
-	case c == 0xed && len(b) >= 3 && b[1] >= 0xa0 && b[1] <= 0xbf && b[2] >= 0x80 && b[2] <= 0xbf:
-		return 3
 	case c >= 0xc2 && c <= 0xdf:
 		need = 1
 	case c == 0xe0:
@@ -104,7 +113,7 @@ func fromText(b []byte, add func([]byte, rune) []byte) []byte {
 	out := make([]byte, 0, len(b))
 	for len(b) > 0 {
 		r, n := utf8.DecodeRune(b)
-		if r == utf8.RuneError && n == 1 && brokenLen(b) == 3 && b[0] == 0xed {
+		if r == utf8.RuneError && n == 1 && isSurrogate(b) {
 			r, n = rune(b[0]&0xf)<<12|rune(b[1]&0x3f)<<6|rune(b[2]&0x3f), 3
 		}
 		out = add(out, r)
@@ -164,13 +173,29 @@ func (in *interp) decode(a arguments) uint64 {
 	case "base64url":
 		return in.textOf(func(out []byte) []byte { return base64.RawURLEncoding.AppendEncode(out, b) })
 	}
+	if label, ok := strings.CutPrefix(encoding, "label:"); ok {
+		return in.decodeLabel(label, b)
+	}
 	if utf8.Valid(b) {
 		return in.box(value(in.call("JS_NewStringLen", uint64(in.b.Ctx), uint64(p), uint64(n))))
 	}
 	if encoding == "utf8-fatal" {
 		return in.null()
 	}
-	return in.textOf(func(out []byte) []byte { return append(out, replaceInvalid(b)...) })
+	return in.textOf(func(out []byte) []byte { return append(out, replaceInvalid(b, false)...) })
+}
+
+// decodeLabel decodes by a label of the Encoding Standard; null when there is none of that name.
+func (in *interp) decodeLabel(label string, b []byte) uint64 {
+	e, err := htmlindex.Get(label)
+	if err != nil {
+		return in.null()
+	}
+	text, err := e.NewDecoder().Bytes(b)
+	if err != nil {
+		return in.null()
+	}
+	return in.box(in.newString(string(text)))
 }
 
 func (in *interp) textOf(build func([]byte) []byte) uint64 {

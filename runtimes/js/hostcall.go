@@ -465,10 +465,10 @@ func (in *interp) peek(a arguments) uint64 {
 	return in.undefined()
 }
 
-// validUTF8 is b, or a copy in which what is not UTF-8 became U+FFFD.
+// validUTF8 is b, text of the interpreter, or a copy in which lone halves of surrogate pairs became U+FFFD.
 func validUTF8(b []byte) []byte {
 	if utf8.Valid(b) {
 		return b
 	}
-	return replaceInvalid(b)
+	return replaceInvalid(b, true)
 }

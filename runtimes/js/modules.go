@@ -87,6 +87,9 @@ func (s *turn) resolve(base, spec, kind string) (string, error) {
 	if found := findPackage(files, path.Dir(base), spec, kind); found != "" {
 		return found, nil
 	}
+	if kind == "require" {
+		return "", &notFound{code, "Cannot find module '" + spec + "' imported from " + importer}
+	}
 	return "", &notFound{code, "Cannot find package '" + spec + "' imported from " + importer}
 }
 

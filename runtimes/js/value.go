@@ -79,7 +79,9 @@ func (in *interp) call(export string, args ...uint64) uint64 {
 }
 
 // call32 is call for exports that return an i32: the upper half of what wazero gives is undefined then.
-func (in *interp) call32(export string, args ...uint64) uint32 { return uint32(in.call(export, args...)) }
+func (in *interp) call32(export string, args ...uint64) uint32 {
+	return uint32(in.call(export, args...))
+}
 
 // fault ends the run because the guest's memory does not hold what the interpreter promises: the guest has
 // damaged its own interpreter.

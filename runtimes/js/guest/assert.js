@@ -8,7 +8,7 @@
     constructor(options) {
       const { message, actual, expected, operator } = options;
       super(message === undefined ? describe(actual, expected, operator) : `${message}`);
-      this.generatedMessage = message === undefined;
+      this.generatedMessage = message === undefined || !!options.generated;
       this.code = "ERR_ASSERTION";
       this.actual = actual;
       this.expected = expected;
@@ -84,10 +84,11 @@
   function ok(value, ...rest) {
     if (value) return;
     let [message] = rest;
-    if (message === undefined) {
+    const generated = message === undefined;
+    if (generated) {
       message = arguments.length === 0 ? "No value argument passed to `assert.ok()`" : "The expression evaluated to a falsy value";
     }
-    fail({ actual: value, expected: true, message, operator: "==", stackStartFn: ok });
+    fail({ actual: value, expected: true, message, operator: "==", generated, stackStartFn: ok });
   }
   function assert(value, ...rest) { ok(value, ...rest); }
 

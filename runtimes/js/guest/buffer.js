@@ -11,7 +11,7 @@
 
   function checkSize(size) {
     if (typeof size !== "number") throw cloche.wrongType("size", "of type number", size);
-    if (!(size >= 0 && size <= 2 ** 31 - 1)) throw outOfRange("size", ">= 0 && <= 2147483647", size);
+    if (!(size >= 0 && size <= 2 ** 32)) throw outOfRange("size", ">= 0 && <= 4294967296", size);
   }
 
   // A Uint8Array whose constructor is a function, so that Buffer(n) works without new.
@@ -79,6 +79,7 @@
     },
     concat(list, total) {
       if (!Array.isArray(list)) throw cloche.wrongType("list", "an instance of Array", list);
+      if (list.length === 0) return Buffer.alloc(0);
       total ??= list.reduce((n, b) => n + b.length, 0);
       const out = Buffer.alloc(total);
       let at = 0;
@@ -202,7 +203,7 @@
       let text = "";
       for (let i = 0; i < Math.min(max, this.length); i++) text += " " + this[i].toString(16).padStart(2, "0");
       if (this.length > max) text += ` ... ${this.length - max} more byte${this.length - max > 1 ? "s" : ""}`;
-      return `<Buffer${text}>`;
+      return `<Buffer${text === "" ? " " : text}>`;
     },
   };
 
@@ -340,8 +341,8 @@
 
   cloche.Buffer = Buffer;
   cloche.bufferModule = {
-    Buffer, Blob, File, SlowBuffer: Buffer, atob, btoa, kMaxLength: 2 ** 31 - 1, kStringMaxLength: 2 ** 30 - 1,
-    constants: { MAX_LENGTH: 2 ** 31 - 1, MAX_STRING_LENGTH: 2 ** 30 - 1 }, INSPECT_MAX_BYTES: 50,
+    Buffer, Blob, File, SlowBuffer: Buffer, atob, btoa, kMaxLength: 2 ** 32, kStringMaxLength: 2 ** 30 - 1,
+    constants: { MAX_LENGTH: 2 ** 32, MAX_STRING_LENGTH: 2 ** 30 - 1 }, INSPECT_MAX_BYTES: 50,
     isUtf8: (bytes) => decode("utf8-fatal", ...cloche.span(bytes)) !== null,
     isAscii: (bytes) => new Uint8Array(...cloche.span(bytes)).every((c) => c < 128),
   };

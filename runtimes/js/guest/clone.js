@@ -2,7 +2,9 @@
 (function (cloche) {
   "use strict";
 
-  const { is } = cloche;
+  const { is, kindOf, uncurry } = cloche;
+  const dateTime = uncurry(Date.prototype.getTime);
+  const typedTag = uncurry(Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), Symbol.toStringTag).get);
   const { hasOwn } = Object;
   const errorClasses = { Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError };
   const views = Object.fromEntries([Int8Array, Uint8Array, Uint8ClampedArray, Int16Array, Uint16Array, Int32Array, Uint32Array,
@@ -10,7 +12,7 @@
   if (typeof Float16Array !== "undefined") views.Float16Array = Float16Array;
 
   function refuse(value) {
-    const shown = typeof value === "symbol" ? value.toString() : typeof value === "function" ? `${value}` : cloche.inspect(value, { depth: 0 });
+    const shown = typeof value === "symbol" ? value.toString() : typeof value === "function" ? `${value}` : `#<${value.constructor?.name ?? "Object"}>`;
     return new DOMException(`${shown} could not be cloned.`, "DataCloneError");
   }
 
@@ -23,46 +25,49 @@
       seen.set(value, copy);
       return copy;
     };
-    if (is.proxy(value)) throw refuse(value);
-    if (is.date(value)) return keep(new Date(value.getTime()));
-    if (is.regexp(value)) return keep(new RegExp(value.source, value.flags));
-    if (is.arrayBuffer(value)) return keep(value.slice(0));
-    if (is.sharedArrayBuffer(value)) return keep(value);
-    if (ArrayBuffer.isView(value)) {
-      const buffer = clone(value.buffer, seen);
-      if (is.dataView(value)) return keep(new DataView(buffer, value.byteOffset, value.byteLength));
-      return keep(new (views[value[Symbol.toStringTag]] ?? Uint8Array)(buffer, value.byteOffset, value.length));
-    }
-    if (is.map(value)) {
-      const copy = keep(new Map());
-      for (const [k, v] of [...value]) copy.set(clone(k, seen), clone(v, seen));
-      return copy;
-    }
-    if (is.set(value)) {
-      const copy = keep(new Set());
-      for (const v of [...value]) copy.add(clone(v, seen));
-      return copy;
-    }
-    if (is.error(value)) {
-      const Class = hasOwn(errorClasses, value.name) ? errorClasses[value.name] : Error;
-      const copy = keep(new Class(value.message));
-      if (typeof value.stack === "string") copy.stack = value.stack;
-      if (hasOwn(value, "cause")) {
-        Object.defineProperty(copy, "cause", { value: clone(value.cause, seen), writable: true, configurable: true });
-      }
-      return copy;
-    }
-    if (value instanceof Number || value instanceof String || value instanceof Boolean) return keep(Object(value.valueOf()));
-    const type = Object.prototype.toString.call(value);
-    if (typeof value.valueOf() === "bigint" && type === "[object BigInt]") return keep(Object(value.valueOf()));
-    if (is.promise(value) || is.weakMap(value) || is.weakSet(value) || is.weakRef(value) || type === "[object Symbol]") throw refuse(value);
-    if (value instanceof Blob) return value;
     let copy;
-    if (Array.isArray(value)) {
-      copy = keep([]);
-      copy.length = value.length;
-    } else {
-      copy = keep({});
+    switch (kindOf(value)) {
+      case "Date": return keep(new Date(dateTime(value)));
+      case "RegExp": return keep(new RegExp(value.source, value.flags));
+      case "ArrayBuffer": return keep(value.slice(0));
+      case "SharedArrayBuffer": return keep(value);
+      case "DataView": return keep(new DataView(clone(value.buffer, seen), value.byteOffset, value.byteLength));
+      case "TypedArray": {
+        const Class = views[typedTag(value)];
+        return keep(new Class(clone(value.buffer, seen), value.byteOffset, value.length));
+      }
+      case "Number": case "String": case "Boolean": case "BigInt": return keep(Object(value.valueOf()));
+      case "Map": {
+        copy = keep(new Map());
+        for (const [k, v] of [...value]) copy.set(clone(k, seen), clone(v, seen));
+        return copy;
+      }
+      case "Set": {
+        copy = keep(new Set());
+        for (const v of [...value]) copy.add(clone(v, seen));
+        return copy;
+      }
+      case "Error": {
+        const Class = hasOwn(errorClasses, value.name) ? errorClasses[value.name] : Error;
+        copy = keep(new Class(value.message));
+        if (typeof value.stack === "string") copy.stack = value.stack;
+        if (hasOwn(value, "cause")) {
+          Object.defineProperty(copy, "cause", { value: clone(value.cause, seen), writable: true, configurable: true });
+        }
+        return copy;
+      }
+      case "Array":
+        copy = keep([]);
+        copy.length = value.length;
+        break;
+      case "Object":
+        if (value instanceof Blob) return value;
+        copy = keep({});
+        break;
+      case "Arguments":
+        copy = keep({});
+        break;
+      default: throw refuse(value);
     }
     for (const key of Object.keys(value)) {
       const inner = clone(value[key], seen);
@@ -73,7 +78,7 @@
   }
 
   function structuredClone(value, options) {
-    if (arguments.length === 0) throw cloche.nodeError(TypeError, "ERR_MISSING_ARGS", 'The "value" argument must be specified');
+    if (arguments.length === 0) throw cloche.nodeError(TypeError, "ERR_MISSING_ARGS", 'The value argument must be specified');
     const seen = new Map();
     const moved = [];
     for (const item of options?.transfer ?? []) {

@@ -2,7 +2,7 @@
 (function (cloche) {
   "use strict";
 
-  const { write } = cloche;
+  const { write, textWidth: width } = cloche;
 
   class Console {
     #indent = "";
@@ -142,7 +142,7 @@
       const values = [...data].map(cell);
       return render([indexName, "Values"], [values.map((_, i) => `${i}`), values]);
     }
-    const columns = new Map(); // name -> cells by row
+    const columns = { __proto__: null }; // name -> cells by row; numbers come first, as in an object
     const valueColumn = [];
     let hasValues = false;
     const indexes = Object.keys(data);
@@ -155,35 +155,19 @@
         return;
       }
       for (const key of wanted ?? Object.keys(item)) {
-        if (!columns.has(key)) columns.set(key, []);
-        if (Object.hasOwn(item, key)) columns.get(key)[i] = cell(item[key]);
+        columns[key] ??= [];
+        if (Object.hasOwn(item, key)) columns[key][i] = cell(item[key]);
       }
     });
-    if (wanted) for (const key of wanted) if (!columns.has(key)) columns.set(key, []);
-    const heads = [indexName, ...columns.keys()];
-    const cells = [indexes, ...columns.values()];
+    if (wanted) for (const key of wanted) columns[key] ??= [];
+    const heads = [indexName, ...Object.keys(columns)];
+    const cells = [indexes, ...Object.values(columns)];
     if (hasValues) {
       heads.push("Values");
       cells.push(valueColumn);
     }
     return render(heads, cells);
   }
-
-  // The number of columns that text takes on a terminal.
-  function width(text) {
-    text = cloche.stripColors(text).normalize("NFC");
-    if (/^[\x20-\x7e]*$/.test(text)) return text.length;
-    let n = 0;
-    for (const c of text) {
-      const p = c.codePointAt(0);
-      if (/\p{M}/u.test(c) || p === 0x200b || p === 0xfe0f || p < 32) continue;
-      n += p >= 0x1100 && (p <= 0x115f || p >= 0x2e80 && p <= 0xa4cf || p >= 0xac00 && p <= 0xd7a3 || p >= 0xf900 && p <= 0xfaff ||
-        p >= 0xfe30 && p <= 0xfe6f || p >= 0xff00 && p <= 0xff60 || p >= 0xffe0 && p <= 0xffe6 || p >= 0x1f300 && p <= 0x1faff ||
-        p >= 0x20000 && p <= 0x3fffd) ? 2 : 1;
-    }
-    return n;
-  }
-  cloche.textWidth = width;
 
   function render(heads, columns) {
     const rows = Math.max(0, ...columns.map((c) => c.length));
@@ -192,12 +176,9 @@
       for (let r = 0; r < rows; r++) w = Math.max(w, width(columns[i][r] ?? ""));
       return w + 2;
     });
-    const center = (text, i) => {
-      const left = Math.floor((widths[i] - width(text)) / 2);
-      return " ".repeat(left) + text + " ".repeat(widths[i] - width(text) - left);
-    };
+    const pad = (text, i) => ` ${text}${" ".repeat(widths[i] - width(text) - 1)}`;
     const rule = (left, middle, right) => left + widths.map((w) => "─".repeat(w)).join(middle) + right;
-    const line = (cells) => `│${cells.map(center).join("│")}│`;
+    const line = (cells) => `│${cells.map(pad).join("│")}│`;
     const out = [rule("┌", "┬", "┐"), line(heads), rule("├", "┼", "┤")];
     for (let r = 0; r < rows; r++) out.push(line(columns.map((c) => c[r] ?? "")));
     out.push(rule("└", "┴", "┘"));

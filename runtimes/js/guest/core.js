@@ -13,12 +13,15 @@
   cloche.stringify = stringify;
   cloche.uncurry = (fn) => Function.prototype.call.bind(fn);
 
-  // Defines globals as built-in ones are: not enumerable, replaceable.
+  // Defines globals, which programs may replace. Those that Node shows among the keys of its global object are enumerable.
+  const shown = ["setTimeout", "setInterval", "setImmediate", "clearTimeout", "clearInterval", "clearImmediate", "queueMicrotask",
+    "structuredClone", "atob", "btoa", "performance", "fetch", "crypto", "global", "navigator"];
   cloche.globals = (props) => {
     for (const name of Object.keys(props)) {
-      defineProperty(globalThis, name, { value: props[name], writable: true, configurable: true, enumerable: false });
+      defineProperty(globalThis, name, { value: props[name], writable: true, configurable: true, enumerable: shown.includes(name) });
     }
   };
+  for (const name of shown) if (Object.hasOwn(globalThis, name)) defineProperty(globalThis, name, { enumerable: true });
 
   // Makes an accessor that computes its value once, at first use.
   cloche.lazy = (target, name, make, enumerable = false) => {
@@ -59,8 +62,9 @@
   cloche.nodeError = (Class, code, message, props) => {
     const error = new Class(message);
     defineProperty(error, "code", { value: code, writable: true, configurable: true, enumerable: true });
+    const at = error.stack.indexOf("\n    at ");
     defineProperty(error, "stack", {
-      value: `${error.name} [${code}]: ${message}\n${error.stack}`, writable: true, configurable: true, enumerable: false,
+      value: `${error.name} [${code}]: ${message}${at < 0 ? "" : error.stack.slice(at)}`, writable: true, configurable: true, enumerable: false,
     });
     return Object.assign(error, props);
   };

@@ -122,8 +122,8 @@
       this.#algorithm = algorithm;
       this.#key = key;
       if (hash(algorithm, key, new Uint8Array(0)) === null) {
-        throw cloche.nodeError(Error, key === undefined ? "ERR_OSSL_EVP_UNSUPPORTED" : "ERR_CRYPTO_INVALID_DIGEST",
-          key === undefined ? `Digest method not supported: ${algorithm} (available: ${names.join(", ")})` : `Invalid digest: ${algorithm}`);
+        if (key === undefined) throw new Error(`Digest method not supported: ${algorithm} (available: ${names.join(", ")})`);
+        throw cloche.nodeError(TypeError, "ERR_CRYPTO_INVALID_DIGEST", `Invalid digest: ${algorithm}`);
       }
     }
     update(data, encoding) {

@@ -35,6 +35,9 @@
     "utf-16be": ["utf-16be", "unicodefffe"],
     "windows-1252": ["windows-1252", "latin1", "iso-8859-1", "ascii", "us-ascii", "cp1252", "l1", "iso8859-1", "x-cp1252", "iso_8859-1"],
   };
+  // Other encodings are the host's, by any label that the Encoding Standard knows.
+  const canonical = { gb2312: "gbk", "x-gbk": "gbk", cp936: "gbk", sjis: "shift_jis", "shift-jis": "shift_jis", "windows-31j": "shift_jis", "big5-hkscs": "big5", cp1251: "windows-1251" };
+  const multibyte = /^(gb|x-gbk|cp936|big5|euc|shift|sjis|iso-2022|windows-31j|ks)/;
   const byLabel = new Map(Object.entries(labels).flatMap(([name, all]) => all.map((label) => [label, name])));
   const c1 = "\u20ac\x81\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\x8d\u017d\x8f\x90\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\x9d\u017e\u0178";
 
@@ -67,7 +70,8 @@
     #rest = none;
     #started = false;
     constructor(label = "utf-8", options) {
-      const name = byLabel.get(`${label}`.trim().toLowerCase());
+      label = `${label}`.trim().toLowerCase();
+      const name = byLabel.get(label) ?? (cloche.decode(`label:${label}`, new ArrayBuffer(0), 0, 0) === null ? undefined : label);
       if (name === undefined) {
         throw cloche.nodeError(RangeError, "ERR_ENCODING_NOT_SUPPORTED", `The "${label}" encoding is not supported`);
       }
@@ -75,7 +79,7 @@
       this.#fatal = !!options?.fatal;
       this.#ignoreBOM = !!options?.ignoreBOM;
     }
-    get encoding() { return this.#encoding; }
+    get encoding() { return canonical[this.#encoding] ?? this.#encoding; }
     get fatal() { return this.#fatal; }
     get ignoreBOM() { return this.#ignoreBOM; }
     decode(input = none, options) {
@@ -84,7 +88,8 @@
       this.#rest = none;
       const stream = !!options?.stream;
       if (stream) {
-        const keep = this.#encoding === "utf-8" ? incomplete(bytes) : this.#encoding === "windows-1252" ? 0 : bytes.length % 2;
+        const keep = this.#encoding === "utf-8" ? incomplete(bytes) : this.#encoding.startsWith("utf-16") ? bytes.length % 2 : 0;
+        if (multibyte.test(this.#encoding)) throw cloche.unavailable(`TextDecoder.decode with stream: true of ${this.#encoding}`, "decode all bytes at once");
         if (keep > 0) {
           this.#rest = bytes.slice(bytes.length - keep);
           bytes = bytes.subarray(0, bytes.length - keep);
@@ -106,6 +111,7 @@
         case "windows-1252":
           return decode("latin1", buffer, byteOffset, length).replace(/[\x80-\x9f]/g, (c) => c1[c.charCodeAt(0) - 0x80]);
       }
+      if (!this.#encoding.startsWith("utf-16")) return decode(`label:${this.#encoding}`, buffer, byteOffset, length);
       if (this.#encoding === "utf-16be") {
         bytes = bytes.slice();
         for (let i = 0; i + 1 < bytes.length; i += 2) [bytes[i], bytes[i + 1]] = [bytes[i + 1], bytes[i]];

@@ -34,7 +34,8 @@
     const answer = file(verb, path, ...args);
     if (typeof answer !== "string") return answer;
     if (answer[0] === "=") return answer.slice(1);
-    throw fsError(answer.slice(1), syscall, path, typeof args[0] === "string" && ["rename", "link"].includes(verb) ? args[0] : undefined);
+    if (verb === "symlink") throw fsError(answer.slice(1), syscall, args[0], path);
+    throw fsError(answer.slice(1), syscall, path, verb === "rename" || verb === "link" ? args[0] : undefined);
   }
 
   // ---- arguments
@@ -240,7 +241,7 @@
     let bytes;
     if (path === 0 || path === "/dev/stdin") {
       bytes = cloche.readStdin();
-    } else if (typeof path === "number") {
+    } else if (Number.isInteger(path)) {
       const d = descriptor(path, "read");
       bytes = Buffer.from(call("read", "read", d.path, d.pos, -1));
       d.pos += bytes.length;
@@ -553,6 +554,11 @@
     stream.path = path;
     stream.bytesRead = 0;
     cloche.nextTick(() => {
+      try {
+        if (fd === undefined) statSync(path, undefined, "open");
+      } catch (error) {
+        return stream.destroy(error);
+      }
       stream.emit("open", fd ?? 3);
       stream.emit("ready");
     });

@@ -63,13 +63,14 @@
       const trimmed = p.replace(/(?!^)\/+$/, "");
       const at = trimmed.lastIndexOf("/");
       if (at < 0) return ".";
-      return at === 0 ? "/" : trimmed.slice(0, at).replace(/(?!^)\/+$/, "");
+      return at === 0 ? "/" : trimmed.slice(0, at);
     },
     basename(p, suffix) {
       check(p);
       if (suffix !== undefined) check(suffix, "suffix");
       const trimmed = p.replace(/\/+$/, "");
       const base = trimmed.slice(trimmed.lastIndexOf("/") + 1);
+      if (suffix !== undefined && p === suffix) return "";
       return suffix !== undefined && base !== suffix && base.endsWith(suffix) ? base.slice(0, base.length - suffix.length) : base;
     },
     extname(p) {

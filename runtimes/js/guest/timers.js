@@ -161,6 +161,7 @@
   }
 
   let phase = 0; // 0: timers; 1: immediates
+  let round; // timers set later than this one wait for the next round; undefined between rounds
   let batch = []; // the immediates of this round
 
   // Runs the next thing that is due at the time `at`, in ms. Returns 0 when it ran something, else how long to wait, or
@@ -169,7 +170,9 @@
     taskStart = at;
     if (phase === 0) {
       const t = heap[0];
-      if (t !== undefined && t._ready <= at + 0.5) {
+      round ??= lastId;
+      const due = t !== undefined && t._ready <= at + 0.5;
+      if (due && t._id <= round) {
         remove(t);
         if (t._repeat) {
           try {
@@ -185,10 +188,13 @@
         }
         return 0;
       }
+      round = undefined;
       if (immediates.length > 0) {
         phase = 1;
         batch = immediates;
         immediates = [];
+      } else if (due) {
+        return 0;
       }
     }
     if (phase === 1) {
@@ -214,6 +220,7 @@
     immediates = [];
     batch = [];
     phase = 0;
+    round = undefined;
     held = 0;
     taskStart = undefined;
   }

@@ -11,7 +11,7 @@
   const fragmentSet = set(" \"<>`");
   const querySet = set(" \"#<>");
   const specialQuerySet = set("'", " \"#<>");
-  const pathSet = set("?^`{}", " \"#<>");
+  const pathSet = set("?`{}", " \"#<>");
   const userSet = set("/:;=@[\\]^|", "?`{} \"#<>");
 
   function hex(byte) { return `%${byte.toString(16).toUpperCase().padStart(2, "0")}`; }
@@ -555,7 +555,7 @@
     }
     get hostname() { return this.#url.host ?? ""; }
     set hostname(text) {
-      if (this.#url.opaque) return;
+      if (this.#url.opaque || /^[^[]*:/.test(`${text}`)) return;
       const host = parseHost(/^(\[[^\]]*\]|[^:/?#\\]*)/.exec(`${text}`)[0], this.#url.scheme in special);
       if (host !== null) this.#url.host = host;
     }
@@ -622,7 +622,7 @@
   }
 
   // The old interface: an object of parts, all optional.
-  function oldParse(text, parseQuery = false) {
+  function oldParse(text, parseQuery = false, slashesDenoteHost = false) {
     if (typeof text !== "string") throw cloche.wrongType("url", "of type string", text);
     const out = { protocol: null, slashes: null, auth: null, host: null, port: null, hostname: null, hash: null, search: null, query: null, pathname: null, path: null, href: "" };
     let rest = text.trim();
@@ -640,8 +640,10 @@
     }
     const scheme = take(/^[A-Za-z][A-Za-z0-9+\-.]*:/);
     if (scheme) out.protocol = scheme[0].toLowerCase();
-    if (rest.startsWith("//")) {
-      out.slashes = true;
+    const mail = out.protocol === "mailto:" && rest.includes("@");
+    if (mail) rest = `//${rest}`;
+    if (rest.startsWith("//") && (scheme || slashesDenoteHost)) {
+      if (!mail) out.slashes = true;
       const m = take(/^\/\/([^/]*)/);
       let authority = m[1];
       const at = authority.lastIndexOf("@");

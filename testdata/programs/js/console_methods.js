@@ -1,0 +1,38 @@
+// The methods of console, compared with Node's own output (standard output only).
+console.table([{ a: 1, b: "x" }, { a: 2, c: true }]);
+console.table([[1, 2], [3, 4]]);
+console.table(["p", "q"]);
+console.table({ r1: { v: 1 }, r2: { v: 2 } });
+console.table([{ a: 1, b: 2 }], ["b"]);
+console.table(new Map([["k", 1], ["l", { m: 2 }]]));
+console.table(new Set([1, "two"]));
+console.table(5);
+console.table([]);
+console.table([1, { a: 2 }, [3]]);
+console.table([{ name: "数据", n: { deep: { er: 1 } }, f() {}, d: new Date(0), arr: [1, 2, 3, 4, 5] }]);
+console.table([{ name: "x", nothing: null, undef: undefined, s: Symbol("q") }]);
+console.group("Group", 1);
+console.log("inside");
+console.log({ a: 1,
+  b: "multi\nline" });
+console.group();
+console.log("deeper\nlines");
+console.groupEnd();
+console.table([{ t: 1 }]);
+console.groupEnd();
+console.groupEnd();
+console.log("outside");
+console.count();
+console.count("x");
+console.count();
+console.countReset();
+console.count();
+console.assert(true, "not shown");
+console.info("info", { a: 1 });
+console.debug("debug");
+console.dir([1, { a: 2 }]);
+console.dirxml({ a: 1 }, [2]);
+const { log } = console;
+log("detached");
+[1, 2].forEach(console.log);
+console.log(console.log.name, typeof console.table, Object.prototype.toString.call(console));
