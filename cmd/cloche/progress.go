@@ -58,9 +58,14 @@ func about(d time.Duration) string {
 	return fmt.Sprintf("about %d min", d/time.Minute)
 }
 
-// lines is a progress of whole lines, for logs.
+// firstWords are said before the first stage unless something else was: the user who only wants to run a
+// program should know why it takes so long, and that it will not again.
+const firstWords = "cloche: setting up an interpreter, once; later runs start at once\n"
+
+// lines is a progress of whole lines, for logs. Stages of a moment are passed over.
 type lines struct {
 	w     io.Writer
+	spoke bool
 	pace  pace
 	stage string
 	begun time.Time
@@ -71,17 +76,27 @@ type lines struct {
 func (l *lines) Stage(name string, estimate time.Duration) {
 	l.End()
 	l.stage, l.begun, l.est = name, time.Now(), estimate
-	if estimate > 0 {
-		name += ": " + about(l.pace.estimate(estimate))
+	if !l.spoke {
+		l.spoke = true
+		io.WriteString(l.w, firstWords)
 	}
-	fmt.Fprintf(l.w, "cloche: %s\n", name)
+	expected := l.pace.estimate(estimate)
+	switch {
+	case estimate == 0:
+		fmt.Fprintf(l.w, "cloche: %s\n", name)
+	case expected >= worthTelling:
+		fmt.Fprintf(l.w, "cloche: %s: %s\n", name, about(expected))
+	}
 }
 
 // Update implements [runtimes.Progress].
 func (l *lines) Update(int64, int64) {}
 
 // Note implements [runtimes.Progress].
-func (l *lines) Note(text string) { fmt.Fprintf(l.w, "cloche: %s\n", text) }
+func (l *lines) Note(text string) {
+	l.spoke = true
+	fmt.Fprintf(l.w, "cloche: %s\n", text)
+}
 
 // End implements [runtimes.Progress].
 func (l *lines) End() {
@@ -104,6 +119,7 @@ type bars struct {
 
 	// mu guards what follows: a goroutine moves the bar of a stage that tells nothing.
 	mu    sync.Mutex
+	spoke bool
 	bar   *progressbar.ProgressBar
 	name  string
 	begun time.Time
@@ -119,6 +135,10 @@ func (b *bars) Stage(name string, estimate time.Duration) {
 	b.End()
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if !b.spoke {
+		b.spoke = true
+		io.WriteString(b.w, firstWords)
+	}
 	b.name, b.begun, b.est, b.bytes = name, time.Now(), estimate, false
 	b.stop = make(chan struct{})
 	expected := b.pace.estimate(estimate)
@@ -183,6 +203,7 @@ func (b *bars) Update(done, total int64) {
 func (b *bars) Note(text string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.spoke = true
 	if b.bar != nil {
 		b.bar.Clear()
 	}

