@@ -7,6 +7,7 @@ error instead of silence until the time limit.
 import asyncio
 import concurrent.futures
 import contextlib
+import functools
 import time
 from asyncio import base_events, events, tasks
 
@@ -107,14 +108,16 @@ def install():
             if hasattr(module, name):
                 setattr(module, name, Loop)
 
-    plain = runners.run
+    def outside(function):
+        @functools.wraps(function)
+        def run(*args, **kwargs):
+            with _outside_turn():
+                return function(*args, **kwargs)
 
-    def run(main, *, debug=None, loop_factory=None):
-        with _outside_turn():
-            return plain(main, debug=debug, loop_factory=loop_factory)
+        return run
 
-    run.__doc__ = plain.__doc__
-    run.__module__ = "asyncio.runners"
+    run = outside(runners.run)
+    runners.Runner.run = outside(runners.Runner.run)
     asyncio.run = runners.run = run
 
 

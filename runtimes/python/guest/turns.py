@@ -223,6 +223,11 @@ def _failed(error, name):
     """Prints what ended the program, as CPython does, and gives what the host is told."""
     if isinstance(error, SystemExit):
         return {"exit_code": _exit_code(error.code)}
+    tb = error.__traceback__
+    while tb is not None and tb.tb_frame.f_code.co_filename not in _files:
+        tb = tb.tb_next
+    if tb is not None:
+        error.__traceback__ = tb  # without what called the program
     if sys.excepthook is not _excepthook and not isinstance(error, (KeyboardInterrupt, MemoryError)):
         report = _hooked(error, name)
     else:

@@ -1,0 +1,52 @@
+# What a sandbox does not have is an OSError that says so, at once.
+import os
+import socket
+import subprocess
+import time
+import urllib.request
+
+start = time.monotonic()
+
+
+def closed(text, call, *args, **kwargs):
+    try:
+        call(*args, **kwargs)
+    except OSError as e:
+        assert text in str(e), f"{e!r}, not {text!r}"
+    else:
+        raise AssertionError(f"{call} works")
+
+
+process = "processes are not available in this sandbox"
+closed(process + " (tried to start ['echo', 'hello'])", subprocess.run, ["echo", "hello"], capture_output=True)
+closed(process, subprocess.check_output, "ls", shell=True)
+closed(process, subprocess.Popen, "ls")
+closed(process + " (tried to start 'ls')", os.system, "ls")
+closed(process, os.popen, "ls")
+closed(process, os.execv, "/bin/ls", ["ls"])
+closed(process, os.spawnlp, os.P_WAIT, "ls", "ls")
+closed(process, os.kill, 1, 9)
+if hasattr(os, "fork"):
+    closed(process, os.fork)
+closed("pipes", os.pipe)
+
+closed("network is closed", socket.socket)
+closed("network is closed", socket.create_connection, ("127.0.0.1", 9), timeout=5)
+closed("network is closed", socket.getaddrinfo, "example.com", 443)
+closed("network is closed", socket.gethostbyname, "example.com")
+closed("network is closed", urllib.request.urlopen, "http://example.com/", timeout=5)
+closed("network is closed", urllib.request.urlopen, "https://example.com/", timeout=5)
+try:
+    socket.getaddrinfo("example.com", 443)
+except socket.gaierror:
+    pass
+
+import ssl
+
+context = ssl.create_default_context()
+assert context.check_hostname and context.verify_mode is ssl.CERT_REQUIRED
+closed("network is closed", context.wrap_socket, None)
+
+assert os.getuid() == 1000 and os.getlogin() == "user"
+assert socket.gethostname() == "localhost"
+assert time.monotonic() - start < 5
