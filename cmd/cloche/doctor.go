@@ -287,7 +287,7 @@ func (r report) print(w io.Writer) {
 		if why != "" {
 			text = strings.TrimPrefix(is+": "+why, ": ")
 		}
-		fmt.Fprintf(w, "%-8s %-20s %s\n", state, name, printable(text))
+		fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("%-8s %-20s %s", state, name, printable(text)), " "))
 	}
 	fmt.Fprintf(w, "cloche %s on %s, %d processors\n\n", r.Version, r.System, r.CPUs)
 	for _, c := range r.Checks {
