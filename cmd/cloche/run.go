@@ -30,6 +30,7 @@ type runCmd struct {
 	Env    []pairFlag  `sep:"none" placeholder:"K=V" help:"An environment variable of the program, which sees none of ours. Repeatable."`
 	Inputs []jsonFlag  `name:"input" sep:"none" placeholder:"NAME=JSON" help:"A global variable of the program. Repeatable."`
 	Seed   *uint64     `placeholder:"N" help:"Fix the random numbers."`
+	Clock  *time.Time  `format:"2006-01-02T15:04:05Z07:00" placeholder:"TIME" help:"Start a clock of the program's own at this time (RFC 3339): it sees the same times whenever it runs, and sleeping takes none."`
 
 	Policy  string       `type:"existingfile" placeholder:"FILE.toml" help:"Limits, presets, mounts and environment."`
 	Preset  string       `placeholder:"NAME" help:"A named set of limits: tiny, script, data, or one of the policy's."`
@@ -256,6 +257,9 @@ func (c *runCmd) checkSecrets(a *app, mounts []limits.Mount) error {
 // options describe the sandbox. Host files are read now.
 func (c *runCmd) options(p effective) (engine.Options, error) {
 	o := engine.Options{Env: p.env, Mounts: p.mounts, Seed: c.Seed}
+	if c.Clock != nil {
+		o.Clock = *c.Clock
+	}
 	var errs []error
 	for _, f := range c.Files {
 		info, err := os.Stat(f.value)
@@ -324,7 +328,7 @@ func (r *runner) once(eng *engine.Engine, o engine.Options, p program) error {
 	t := r.turn(p)
 	res, err := eng.Run(r.ctx, engine.Job{
 		Language: p.language, Code: t.Code, Name: t.Name, Args: t.Args, Env: o.Env, Stdin: t.Stdin, Inputs: t.Inputs,
-		Files: o.Files, Mounts: o.Mounts, Seed: o.Seed, Stdout: t.Stdout, Stderr: t.Stderr,
+		Files: o.Files, Mounts: o.Mounts, Seed: o.Seed, Clock: o.Clock, Stdout: t.Stdout, Stderr: t.Stderr,
 	})
 	if err != nil {
 		return err
