@@ -10,7 +10,6 @@ import (
 // frame is an open block of the function being lowered.
 type frame struct {
 	op      wasmbin.Opcode
-	label   int // of the output's open labels, counted from the function's, the one that this block's label has become
 	results []wasmbin.ValType
 	clauses []wasmbin.CatchClause // of a try_table
 }
@@ -18,18 +17,14 @@ type frame struct {
 // noHandler is the handler of functions that let no exception out, outside of every try_table.
 const noHandler = -1
 
-// funcLowering lowers one function. Bytes of the input are copied in stretches: from copied up to an instruction
-// that is replaced.
+// funcLowering lowers one function.
 type funcLowering struct {
 	*lowering
+	editor
 	wrapped bool // the body is to be wrapped in a handler
 	exn     bool // values of type exnref may occur
 
-	expr    []byte
-	copied  int
-	out     code
 	frames  []frame
-	depth   int   // labels open in the output, the function's own included
 	handler []int // stack of handlers' labels, the nearest last
 	locals  []wasmbin.ValType
 	top     wasmbin.ValType // type of the topmost operand where the instruction before tells it, else 0
@@ -45,10 +40,8 @@ func (f *funcLowering) lower(fn *wasmbin.Func) ([]byte, error) {
 	if err := f.declare(sig, groups); err != nil {
 		return nil, err
 	}
-	f.expr = expr
-	f.out = wasmbin.AppendLocals(make([]byte, 0, len(fn.Body)+len(fn.Body)/8+16), groups)
+	f.start(expr, groups)
 	f.frames = append(f.frames, frame{results: sig.Results})
-	f.depth = 1
 	f.handler = append(f.handler, noHandler)
 	if f.wrapped {
 		f.handler[0] = f.open(wasmbin.OpBlock, wasmbin.EmptyBlock)
@@ -80,46 +73,14 @@ func (f *funcLowering) declare(sig wasmbin.FuncType, groups []wasmbin.LocalGroup
 	return nil
 }
 
-// open starts a block in the output and returns its label.
-func (f *funcLowering) open(op wasmbin.Opcode, t wasmbin.BlockType) int {
-	f.out.block(op, t)
-	f.depth++
-	return f.depth - 1
-}
-
-func (f *funcLowering) close() {
-	f.out.op(wasmbin.OpEnd)
-	f.depth--
-}
-
-// flush copies the input up to the instruction, which is to be replaced.
-func (f *funcLowering) flush(in *wasmbin.Instr) {
-	f.out = append(f.out, f.expr[f.copied:in.Start]...)
-	f.copied = in.End
-}
-
-// flushAfter copies the input up to the end of the instruction.
-func (f *funcLowering) flushAfter(in *wasmbin.Instr) {
-	f.out = append(f.out, f.expr[f.copied:in.End]...)
-	f.copied = in.End
-}
-
-// branch emits a branch to a label of the output. Only a dispatch that no exception can fall through may have
-// noHandler as its next one.
-func (f *funcLowering) branch(op wasmbin.Opcode, label int) {
+// handle emits a branch to the nearest handler. Only a dispatch that no exception can fall through has none.
+func (f *funcLowering) handle(op wasmbin.Opcode) {
+	label := f.handler[len(f.handler)-1]
 	if label == noHandler {
 		f.out.op(wasmbin.OpUnreachable)
 		return
 	}
-	f.out.index(op, uint32(f.depth-1-label))
-}
-
-// target is the label of the output for a label of the input, as seen from the innermost open block.
-func (f *funcLowering) target(label uint32) (int, error) {
-	if uint64(label) >= uint64(len(f.frames)) {
-		return 0, fmt.Errorf("label %d does not exist", label)
-	}
-	return f.frames[len(f.frames)-1-int(label)].label, nil
+	f.branch(op, label)
 }
 
 func (f *funcLowering) instr(in *wasmbin.Instr) error {
@@ -141,7 +102,7 @@ func (f *funcLowering) instr(in *wasmbin.Instr) error {
 	case wasmbin.OpThrowRef:
 		f.flush(in)
 		f.out.index(wasmbin.OpCall, f.throwRef)
-		f.branch(wasmbin.OpBr, f.handler[len(f.handler)-1])
+		f.handle(wasmbin.OpBr)
 	case wasmbin.OpCall:
 		if uint64(in.Index) >= uint64(len(f.throwers.funcs)) {
 			return fmt.Errorf("function %d does not exist", in.Index)
@@ -212,8 +173,8 @@ func (f *funcLowering) block(in *wasmbin.Instr) error {
 		f.flush(in)
 		f.out.block(in.Op, wasmbin.ResultBlock(wasmbin.I64))
 	}
-	f.frames = append(f.frames, frame{op: in.Op, label: f.depth, results: sig.Results})
-	f.depth++
+	f.frames = append(f.frames, frame{op: in.Op, results: sig.Results})
+	f.keep()
 	return nil
 }
 
@@ -231,9 +192,8 @@ func (f *funcLowering) tryTable(in *wasmbin.Instr) error {
 	if index, ok := outer.TypeIndex(); ok && len(sig.Params) > 0 {
 		handler = wasmbin.BlockType(f.handlers[index])
 	}
-	f.frames = append(f.frames, frame{
-		op: in.Op, label: f.open(wasmbin.OpBlock, outer), results: sig.Results, clauses: slices.Clone(in.Catches),
-	})
+	f.frames = append(f.frames, frame{op: in.Op, results: sig.Results, clauses: slices.Clone(in.Catches)})
+	f.labels = append(f.labels, f.open(wasmbin.OpBlock, outer))
 	f.handler = append(f.handler, f.open(wasmbin.OpBlock, handler))
 	return nil
 }
@@ -241,6 +201,8 @@ func (f *funcLowering) tryTable(in *wasmbin.Instr) error {
 func (f *funcLowering) end(in *wasmbin.Instr) error {
 	last := f.frames[len(f.frames)-1]
 	f.frames = f.frames[:len(f.frames)-1]
+	label := f.labels[len(f.labels)-1]
+	f.labels = f.labels[:len(f.labels)-1]
 	if n := len(last.results); n > 0 {
 		f.top = last.results[n-1]
 	}
@@ -260,7 +222,7 @@ func (f *funcLowering) end(in *wasmbin.Instr) error {
 	case last.op == wasmbin.OpTryTable:
 		f.flush(in)
 		f.handler = f.handler[:len(f.handler)-1]
-		f.branch(wasmbin.OpBr, last.label)
+		f.branch(wasmbin.OpBr, label)
 		f.close()
 		if err := f.dispatch(last.clauses); err != nil {
 			return err
@@ -305,7 +267,7 @@ func (f *funcLowering) dispatch(clauses []wasmbin.CatchClause) error {
 		f.branch(wasmbin.OpBr, label)
 		f.close()
 	}
-	f.branch(wasmbin.OpBr, f.handler[len(f.handler)-1])
+	f.handle(wasmbin.OpBr)
 	return nil
 }
 
@@ -340,7 +302,7 @@ func (f *funcLowering) throw(in *wasmbin.Instr) error {
 	}
 	f.out.i32(int32(in.Index) + 1)
 	f.out.index(wasmbin.OpGlobalSet, f.tag)
-	f.branch(wasmbin.OpBr, f.handler[len(f.handler)-1])
+	f.handle(wasmbin.OpBr)
 	return nil
 }
 
@@ -350,36 +312,10 @@ func (f *funcLowering) call(in *wasmbin.Instr, sig uint32, mayThrow bool) {
 	if mayThrow {
 		f.flushAfter(in)
 		f.out.index(wasmbin.OpGlobalGet, f.tag)
-		f.branch(wasmbin.OpBrIf, f.handler[len(f.handler)-1])
+		f.handle(wasmbin.OpBrIf)
 		f.checks++
 	}
 	if results := f.types[sig].Results; len(results) > 0 {
 		f.top = results[len(results)-1]
 	}
-}
-
-// relabel adapts a branch to the blocks that were added around it.
-func (f *funcLowering) relabel(in *wasmbin.Instr) error {
-	label, err := f.target(in.Index)
-	if err != nil {
-		return err
-	}
-	if now := uint32(f.depth - 1 - label); now != in.Index {
-		f.flush(in)
-		f.out.index(in.Op, now)
-	}
-	return nil
-}
-
-func (f *funcLowering) relabelTable(in *wasmbin.Instr) error {
-	f.flush(in)
-	f.out.index(wasmbin.OpBrTable, uint32(len(in.Labels)-1))
-	for _, l := range in.Labels {
-		label, err := f.target(l)
-		if err != nil {
-			return err
-		}
-		f.out = wasmbin.AppendU32(f.out, uint32(f.depth-1-label))
-	}
-	return nil
 }

@@ -23,7 +23,11 @@ func findThrowers(m *wasmbin.Module, s *survey) (throwers, error) {
 	if err != nil {
 		return throwers{}, err
 	}
-	taken, err := addressTaken(m, s, len(types))
+	refs := make([][]uint32, len(s.funcs))
+	for i := range s.funcs {
+		refs[i] = s.funcs[i].refs
+	}
+	taken, err := addressTaken(m, refs, len(types))
 	if err != nil {
 		return throwers{}, err
 	}
@@ -103,9 +107,9 @@ func sameType(a, b wasmbin.FuncType) bool {
 	return slices.Equal(a.Params, b.Params) && slices.Equal(a.Results, b.Results)
 }
 
-// addressTaken marks the functions to which a table or a reference may lead. Where tables are shared with other
+// addressTaken marks the functions to which a table or a reference may lead; refs are those that code takes. Where tables are shared with other
 // modules, those can put exported functions into them.
-func addressTaken(m *wasmbin.Module, s *survey, funcs int) ([]bool, error) {
+func addressTaken(m *wasmbin.Module, refs [][]uint32, funcs int) ([]bool, error) {
 	taken := make([]bool, funcs)
 	var err error
 	take := func(f uint32) {
@@ -134,8 +138,8 @@ func addressTaken(m *wasmbin.Module, s *survey, funcs int) ([]bool, error) {
 	for _, g := range m.Globals {
 		takeExpr(g.Init)
 	}
-	for i := range s.funcs {
-		for _, f := range s.funcs[i].refs {
+	for _, list := range refs {
+		for _, f := range list {
 			take(f)
 		}
 	}

@@ -26,7 +26,7 @@ import (
 )
 
 // Version changes whenever the same input and options may give another output. It goes into cache keys.
-const Version = 1
+const Version = 2
 
 // Names that a rewritten module exports or imports.
 const (
@@ -112,6 +112,13 @@ func rewrite(m *wasmbin.Module, o Options) (Output, error) {
 		report, err := lowerExceptions(m, s, names)
 		if err != nil {
 			return out, fmt.Errorf("lower exceptions: %w", err)
+		}
+		out.Report = append(out.Report, report)
+	}
+	if o.Fuel {
+		report, err := addFuel(m, names)
+		if err != nil {
+			return out, fmt.Errorf("fuel: %w", err)
 		}
 		out.Report = append(out.Report, report)
 	}

@@ -62,10 +62,14 @@ const (
 	OpI64Eqz             Opcode = 0x50
 	OpI64LtS             Opcode = 0x53
 	OpI64GtU             Opcode = 0x56
+	OpI64GeS             Opcode = 0x59
 	OpI32Add             Opcode = 0x6A
 	OpI32Sub             Opcode = 0x6B
+	OpI32Or              Opcode = 0x72
 	OpI64Add             Opcode = 0x7C
 	OpI64Sub             Opcode = 0x7D
+	OpI64Mul             Opcode = 0x7E
+	OpI64DivU            Opcode = 0x80
 	OpI64Or              Opcode = 0x84
 	OpI64Shl             Opcode = 0x86
 	OpI64ShrU            Opcode = 0x88
