@@ -73,12 +73,8 @@ func (s *turn) where(r report) frame {
 	if len(r.Frames) > 0 {
 		return r.Frames[0]
 	}
-	if r.Code == "ERR_MODULE_NOT_FOUND" || r.Name == "SyntaxError" {
-		for _, d := range s.imports {
-			if strings.Contains(r.Message, "'"+d.Spec+"'") {
-				return frame{File: s.name(), Line: d.line}
-			}
-		}
+	if i := s.linking - 1; i >= 0 && i < len(s.imports) {
+		return frame{File: s.name(), Line: s.imports[i].line}
 	}
 	return frame{}
 }

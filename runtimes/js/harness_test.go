@@ -50,6 +50,7 @@ type sandbox struct {
 	door    runtimes.Door
 	timeout time.Duration // the program is interrupted then; 0: a minute
 	memory  uint64
+	soft    time.Time // when the running turn is interrupted
 }
 
 // result is what a turn did.
@@ -148,9 +149,10 @@ func (s *sandbox) turn(source string, change ...func(*runtimes.Turn)) *result {
 	}
 	ctx, stop := context.WithTimeout(wasi.WithState(context.Background(), state), timeout+5*time.Second)
 	defer stop()
-	soft, interrupted := time.Now().Add(timeout), false
+	s.soft = time.Now().Add(timeout)
+	interrupted := false
 	meter := vm.Meter{Budget: math.MaxInt64, Check: func(ctx context.Context, g vm.Guest) error {
-		if ctx.Err() == nil && !interrupted && time.Now().After(soft) {
+		if ctx.Err() == nil && !interrupted && time.Now().After(s.soft) {
 			interrupted = true
 			return s.baked.Driver.Interrupt(ctx, g, s.baked.Info)
 		}
@@ -185,4 +187,30 @@ func prints(t testing.TB, source, want string) {
 	if got := run(t, source).stdout; got != want {
 		t.Errorf("%s\nprinted\n%s\nwant\n%s", strings.TrimSpace(source), got, want)
 	}
+}
+
+// sleeper is a clock whose sleep ends when the sandbox is to be interrupted, as the engine's does.
+type sleeper struct{ s *sandbox }
+
+func (c *sleeper) Now() time.Time           { return time.Now() }
+func (c *sleeper) Monotonic() time.Duration { return time.Since(testStart) }
+func (c *sleeper) Sleep(ctx context.Context, d time.Duration) error {
+	if rest := time.Until(c.s.soft); rest < d {
+		time.Sleep(max(rest, 0))
+		return c.s.baked.Driver.Interrupt(ctx, c.s.inst, c.s.baked.Info)
+	}
+	time.Sleep(d)
+	return ctx.Err()
+}
+
+var testStart = time.Now()
+
+// fakeClock moves only when the program sleeps.
+type fakeClock struct{ at time.Duration }
+
+func (c *fakeClock) Now() time.Time           { return time.Unix(0, 0).Add(c.at) }
+func (c *fakeClock) Monotonic() time.Duration { return c.at }
+func (c *fakeClock) Sleep(_ context.Context, d time.Duration) error {
+	c.at += d
+	return nil
 }

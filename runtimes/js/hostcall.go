@@ -39,7 +39,7 @@ const (
 	opSignal             // (what, number): see signal*
 	opExit               // (code): does not return
 	opEntropy            // (n) -> ArrayBuffer
-	opTurn               // () -> JSON: name, file, dir, args, env
+	opTurn               // () -> JSON: name, file, dir, exitCode when it was set
 	opFile               // (verb, path, ...): see files.go
 	opEncode             // (encoding, text) -> ArrayBuffer
 	opDecode             // (encoding, buffer, offset, length) -> text, or null when fatal and not valid
@@ -57,7 +57,8 @@ const (
 	signalTimers   = 1 // a timer was set
 	signalTicks    = 2 // process.nextTick's queue is no longer empty
 	signalListens  = 3 // there are listeners for the end of the program
-	signalExitCode = 4 // process.exitCode was set
+	signalLinking  = 5 // the import of that number, from 1, is being loaded
+	signalExitCode = 4 // process.exitCode was set, or with -1 unset
 )
 
 // What the guest asks by opPeek of things that JavaScript does not show.
@@ -160,12 +161,16 @@ func (in *interp) answer(s *turn, op byte, a arguments) uint64 {
 		s.signal(a.int(0), a.int(1))
 		return in.undefined()
 	case opExit:
-		s.exited, s.exitCode = true, int(a.int(0)&0xff)
+		s.exited, s.exitCode, s.codeSet = true, int(a.int(0)&0xff), true
 		return in.unwind()
 	case opEntropy:
 		return in.entropy(s, a)
 	case opTurn:
-		b, _ := json.Marshal(map[string]any{"name": s.name(), "file": s.file(), "dir": s.env.dir()})
+		about := map[string]any{"name": s.name(), "file": s.file(), "dir": s.env.dir()}
+		if s.codeSet {
+			about["exitCode"] = s.exitCode
+		}
+		b, _ := json.Marshal(about)
 		return in.box(in.newString(string(b)))
 	case opFile:
 		return in.fileOp(s, a)
@@ -268,8 +273,13 @@ func (s *turn) signal(what, n int32) {
 		s.ticks = true
 	case signalListens:
 		s.listens = true
+	case signalLinking:
+		s.linking = int(n)
 	case signalExitCode:
-		s.exitCode = int(n & 0xff)
+		s.exitCode, s.codeSet = int(n&0xff), n >= 0
+		if n < 0 {
+			s.exitCode = 0
+		}
 	}
 }
 
@@ -409,14 +419,7 @@ func hostPromiseRejection(ctx context.Context, g vm.Guest, stack []uint64) {
 		s.rejections = append(s.rejections, rejection{promise, reason})
 		return
 	}
-	for i, r := range s.rejections {
-		if in.u64(r.promise) == in.u64(promise) {
-			in.call("qjs_free_value", uint64(r.promise))
-			in.call("qjs_free_value", uint64(r.reason))
-			s.rejections = append(s.rejections[:i], s.rejections[i+1:]...)
-			break
-		}
-	}
+	in.forget(s, value(in.u64(promise)))
 	in.call("qjs_free_value", uint64(promise))
 	in.call("qjs_free_value", uint64(reason))
 }

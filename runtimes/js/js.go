@@ -118,6 +118,7 @@ var guestFuncs = []string{
 	"exiting",                    // (code) runs the listeners of "beforeExit" and "exit"
 	"moduleSource",               // (name of a builtin) -> its source as an ES module
 	"jsonModule", "commonModule", // (text or file, file) -> the source of an ES module
+	"moduleName", // (file, stamp) -> the name of the file as it is now
 }
 
 const (
@@ -453,6 +454,7 @@ type turn struct {
 
 	exited      bool // by process.exit
 	exitCode    int
+	codeSet     bool // by process.exitCode or process.exit
 	interrupted bool
 	dropping    bool // jobs are run only to get rid of them
 	listens     bool // for "exit" or "beforeExit"
@@ -461,7 +463,8 @@ type turn struct {
 	ticks      bool // process.nextTick's queue holds something
 	timers     bool // timers or immediates may be pending
 	rejections []rejection
-	imports    []importDecl // of the main script, for error lines
+	imports    []importDecl // of the main script
+	linking    int          // the import that is being loaded, from 1; 0 before and after
 }
 
 // ended says that the program is to run no further.

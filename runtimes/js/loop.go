@@ -11,6 +11,7 @@ import (
 const (
 	promisePending   = 0
 	promiseFulfilled = 1
+	promiseRejected  = 2
 )
 
 // rejection is a rejected promise that nobody has handled yet: addresses of two boxed values.
@@ -92,6 +93,18 @@ func (in *interp) drain(s *turn) (out runtimes.Outcome, ended bool, err error) {
 		in.call("qjs_free_value", uint64(r.reason))
 		if out, ended, err = in.survive(s, e, "unhandledRejection"); ended || err != nil {
 			return out, ended, err
+		}
+	}
+}
+
+// forget takes the rejection of a promise from the list.
+func (in *interp) forget(s *turn, promise value) {
+	for i, r := range s.rejections {
+		if value(in.u64(r.promise)) == promise {
+			in.call("qjs_free_value", uint64(r.promise))
+			in.call("qjs_free_value", uint64(r.reason))
+			s.rejections = append(s.rejections[:i], s.rejections[i+1:]...)
+			return
 		}
 	}
 }

@@ -3,9 +3,11 @@ package js
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -65,6 +67,7 @@ func (s *turn) resolve(base, spec, kind string) (string, error) {
 	if !strings.HasPrefix(base, "/") {
 		base = s.file()
 	}
+	base = versionSuffix.ReplaceAllString(base, "")
 	importer := strings.TrimPrefix(base, s.env.dir()+"/")
 	if i := strings.IndexByte(spec, ':'); i > 1 {
 		scheme := spec[:i]
@@ -256,8 +259,42 @@ func hostModuleNormalize(ctx context.Context, g vm.Guest, stack []uint64) {
 		stack[0] = in.throw("Error", e.message, e.code)
 		return
 	}
-	stack[0] = in.heapText(found)
+	name, thrown := in.versionOf(s, found)
+	if thrown {
+		stack[0] = 0
+		return
+	}
+	stack[0] = in.heapText(name)
 }
+
+// versionOf is the name under which the interpreter is to know a file as it is now: its path at first, and
+// with a suffix when it has changed since, so that a session can mend a module and import it again.
+func (in *interp) versionOf(s *turn, file string) (name string, thrown bool) {
+	if strings.HasPrefix(file, "node:") {
+		return file, false
+	}
+	info, err := s.env.files().Stat(file, true)
+	if err != nil {
+		return file, false // loading it will say so
+	}
+	stamp := fmt.Sprint(info.Inode, " ", info.Size, " ", info.Modified.UnixNano())
+	p, st := in.newString(file), in.newString(stamp)
+	if p.exception() || st.exception() {
+		return "", true
+	}
+	v := in.invoke(in.b.Funcs["moduleName"], p, st)
+	in.free(p)
+	in.free(st)
+	if v.exception() {
+		return "", true
+	}
+	name, ok := in.stringOf(v, maxPath)
+	in.free(v)
+	return name, !ok
+}
+
+// versionSuffix is what the guest's moduleName adds.
+var versionSuffix = regexp.MustCompile(`\?v=[0-9]+$`)
 
 // heapText puts text and a NUL on the guest's heap; 0 with an exception when memory is short.
 func (in *interp) heapText(text string) uint64 {
@@ -294,6 +331,7 @@ func hostModuleLoad(ctx context.Context, g vm.Guest, stack []uint64) {
 
 // moduleSource is a file as the source of an ES module. thrown: an exception is pending instead.
 func (in *interp) moduleSource(s *turn, name string) (src string, thrown bool) {
+	name = versionSuffix.ReplaceAllString(name, "")
 	b, err := readText(s.env.files(), name, maxSource)
 	if err != nil {
 		in.throw("Error", "Cannot read module '"+name+"': "+errorCode(err), errorCode(err))
@@ -304,18 +342,20 @@ func (in *interp) moduleSource(s *turn, name string) (src string, thrown bool) {
 	case ".json":
 		return in.moduleBy("jsonModule", src, name)
 	case ".ts", ".mts", ".cts", ".tsx":
-		out, err := StripTypes(src, name)
-		if err != nil {
+		if src, err = StripTypes(src, name); err != nil {
 			in.throw("SyntaxError", err.Error(), "")
 			return "", true
 		}
-		return out, false
 	case ".cjs":
 		return in.moduleBy("commonModule", name, name)
 	case ".js":
 		if strings.Contains(src, "exports") && !scanModule(src).isModule {
 			return in.moduleBy("commonModule", name, name)
 		}
+	}
+	if strings.Contains(src, "import.meta") && !strings.HasPrefix(src, "#!") {
+		meta, _ := json.Marshal(map[string]string{"url": "file://" + name, "filename": name, "dirname": path.Dir(name)})
+		src = "Object.assign(import.meta, " + string(meta) + "); " + src // on the first line, so that lines keep their numbers
 	}
 	return src, false
 }

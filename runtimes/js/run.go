@@ -223,7 +223,20 @@ func (in *interp) link(s *turn) (out runtimes.Outcome, ended bool, err error) {
 // finish takes the result of the main script to the end of the turn.
 func (in *interp) finish(s *turn, v value, async bool) (runtimes.Outcome, error) {
 	if v.exception() {
-		return in.stopped(s)
+		if out, ended, err := in.survive(s, in.takeException(), "uncaughtException"); ended || err != nil {
+			return out, err
+		}
+		v, async = undefined, false
+	}
+	if async && in.call32("JS_PromiseState", uint64(in.b.Ctx), uint64(v)) == promiseRejected {
+		// It threw before it awaited anything: the jobs that it has left must not come first.
+		in.forget(s, v)
+		e := value(in.call("JS_PromiseResult", uint64(in.b.Ctx), uint64(v)))
+		in.free(v)
+		if out, ended, err := in.survive(s, e, "uncaughtException"); ended || err != nil {
+			return out, err
+		}
+		v, async = undefined, false
 	}
 	if out, ended, err := in.loop(s, nil); ended || err != nil {
 		return out, err
@@ -288,24 +301,19 @@ func (in *interp) unsettled(s *turn) runtimes.Outcome {
 // exit is the end of a turn that did not fail.
 func (in *interp) exit(s *turn) (runtimes.Outcome, error) {
 	if s.listens && !s.interrupted {
+		s.listens, s.exited = false, false // the listeners may do anything but wait
 		if r := in.invoke(in.b.Funcs["exiting"], intValue(int32(s.exitCode))); r.exception() {
-			return in.uncaughtAtExit(s)
+			e := in.takeException()
+			if !s.ended() {
+				return in.uncaught(s, e)
+			}
+			in.free(e)
 		}
+		s.exited = true
 	}
 	out := runtimes.Outcome{ExitCode: s.exitCode, Interrupted: s.interrupted}
 	in.cleanUp(s)
 	return out, nil
-}
-
-// uncaughtAtExit is the end of a turn whose listener of "exit" threw, or called exit itself.
-func (in *interp) uncaughtAtExit(s *turn) (runtimes.Outcome, error) {
-	e := in.takeException()
-	s.listens = false
-	if s.ended() {
-		in.free(e)
-		return in.exit(s)
-	}
-	return in.uncaught(s, e)
 }
 
 // cleanUp drops the jobs and timers that a turn leaves, so that they do not run in the next one.

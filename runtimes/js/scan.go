@@ -49,6 +49,7 @@ func scanModule(src string) moduleScan {
 	s := scanner{src: src, out: []byte(src)}
 	var m moduleScan
 	for {
+		before := s.prev
 		t := s.next()
 		switch {
 		case t.kind == tokEOF:
@@ -56,8 +57,10 @@ func scanModule(src string) moduleScan {
 			return m
 		case t.kind != tokWord || t.afterDot:
 		case t.text == "import":
+			first := t.newline || before.kind == tokEOF || before.text == ";" || before.text == "}"
 			if s.importMeta(t) {
 				m.isModule = true
+			} else if !first {
 			} else if d, ok := s.importStatement(t); ok {
 				m.isModule = true
 				m.imports = append(m.imports, d)

@@ -14,6 +14,8 @@
       this.expected = expected;
       this.operator = operator;
       if (options.stackStartFn) Error.captureStackTrace(this, options.stackStartFn);
+      const { frames } = cloche.splitStack(this.stack, "");
+      Object.defineProperty(this, "stack", { value: `${this}${frames && `\n${frames}`}`, writable: true, configurable: true });
     }
     get name() { return "AssertionError"; }
     toString() { return `${this.name} [${this.code}]: ${this.message}`; }

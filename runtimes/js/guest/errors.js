@@ -9,7 +9,6 @@
   //     "    at f (main.js:2:9)\n    at map (native)\n    at <eval> (main.js:4:3)\n"
   const native = getOwnPropertyDescriptor(Error.prototype, "stack");
   const readFrames = uncurry(native.get);
-  const writeStack = uncurry(native.set);
   const nativeCapture = Error.captureStackTrace;
   const errorText = uncurry(Error.prototype.toString);
 
@@ -18,7 +17,7 @@
     const out = [];
     for (const line of raw.split("\n")) {
       if (line === "" || line.includes("cloche:") || line.includes("<input>") || line.endsWith("(missing)")) continue;
-      let text = line;
+      let text = line.replace(/\?v=\d+(?=:\d+)/, ""); // see moduleName
       if (text.endsWith(" (native)")) {
         if (out.length === 0 && /^ {4}at (\w+|<anonymous>) \(native\)$/.test(text) && text.includes("<anonymous>")) continue;
         text = text.slice(0, -"(native)".length) + "(<anonymous>)";
@@ -39,7 +38,20 @@
   }
 
   const isRaw = (stack) => stack === "" || stack.startsWith("    at ");
-  const compose = (head, raw) => [head, ...frames(raw)].join("\n");
+
+  // The frames of an error's own constructors say nothing of where it was made.
+  function compose(error, raw) {
+    const list = frames(raw);
+    try {
+      let at = 0;
+      for (let proto = getPrototypeOf(error); at < list.length && proto !== null && proto !== Error.prototype; proto = getPrototypeOf(proto)) {
+        const name = getOwnPropertyDescriptor(proto, "constructor")?.value?.name;
+        if (name && list[at].startsWith(`    at ${name} (`)) at++;
+      }
+      if (at < list.length) list.splice(0, at);
+    } catch { /* a proxy */ }
+    return [header(error), ...list].join("\n");
+  }
 
   defineProperty(Error.prototype, "stack", {
     configurable: true,
@@ -47,7 +59,7 @@
     get: {
       get stack() {
         const stack = readFrames(this);
-        return typeof stack === "string" && isRaw(stack) ? compose(header(this), stack) : stack;
+        return typeof stack === "string" && isRaw(stack) ? compose(this, stack) : stack;
       },
     }.__lookupGetter__("stack"),
     set: native.set,
@@ -62,12 +74,8 @@
       if (typeof above === "function") nativeCapture(at, above);
       else nativeCapture(at, captureStackTrace);
       const raw = typeof at.stack === "string" ? at.stack : "";
-      if (cloche.is.error(target) && !hasOwn(target, "stack")) {
-        writeStack(target, raw === "" ? "    at <anonymous>\n" : raw);
-        return;
-      }
       defineProperty(target, "stack", {
-        value: compose(header(target), raw), writable: true, configurable: true, enumerable: false,
+        value: compose(target, raw), writable: true, configurable: true, enumerable: false,
       });
     },
   }.captureStackTrace;

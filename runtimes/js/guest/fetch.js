@@ -298,9 +298,9 @@
   const { received } = Response;
   delete Response.received;
 
-  const failed = (message, cause) => new TypeError(`fetch failed: ${message}`, cause === undefined ? undefined : { cause });
-
   async function fetch(input, init) {
+    const called = {};
+    Error.captureStackTrace(called, fetch);
     const request = new Request(input, init);
     request.signal?.throwIfAborted?.();
     const headers = [...request.headers];
@@ -320,7 +320,10 @@
       } catch { /* not in the agreed form */ }
       const cause = new Error(refusal.message ?? "the host refused");
       if (refusal.name) cause.name = refusal.name;
-      throw failed(cause.message, cause);
+      const error = new TypeError(`fetch failed: ${cause.message}`, { cause });
+      cause.stack = cause.toString();
+      error.stack = `${error}${called.stack.slice(called.stack.indexOf("\n"))}`;
+      throw error;
     }
     request.signal?.throwIfAborted?.();
     const view = new DataView(reply);

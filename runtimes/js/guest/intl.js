@@ -405,7 +405,7 @@
   }
 
   function zoneName(o, style, ms) {
-    const { east, abbreviation, name } = zoneOf(o.timeZone, ms);
+    const { east, abbreviation, name } = zoneOf(o.zone, ms);
     if (style === "shortOffset") return offsetName(east, false);
     if (style === "longOffset") return offsetName(east, true);
     if (style.endsWith("Generic")) throw missing(`timeZoneName "${style}" is not available`);
@@ -421,7 +421,7 @@
       if (usPlaces.test(name) && hasOwn(usZones, abbreviation)) return usZones[abbreviation];
       const names = longZones[name];
       if (names !== undefined) {
-        const winter = Math.min(zoneOf(name, Date.UTC(2024, 0, 1)).east, zoneOf(name, Date.UTC(2024, 6, 1)).east);
+        const winter = Math.min(zoneOf(o.zone, Date.UTC(2024, 0, 1)).east, zoneOf(o.zone, Date.UTC(2024, 6, 1)).east);
         return east === winter || names.length === 1 ? names[0] : names[1];
       }
       if (/^Etc\/GMT/.test(name)) return offsetName(east, true);
@@ -479,6 +479,7 @@
     o.dateStyle = choice(options, "dateStyle", styles, undefined, who);
     o.timeStyle = choice(options, "timeStyle", styles, undefined, who);
     o.timeZone = timeZone(options.timeZone);
+    o.zone = options.timeZone === undefined ? "" : o.timeZone; // as the host calls it
     const asked = [...Object.keys(fields), "fractionalSecondDigits"].find((name) => o[name] !== undefined);
     if (o.dateStyle || o.timeStyle) {
       if (asked) throw new TypeError(`Can't set option ${asked} when ${o.dateStyle ? "dateStyle" : "timeStyle"} is used`);
@@ -514,7 +515,7 @@
 
   // Year, month and so on in the zone.
   function local(o, ms) {
-    const d = new Date(ms + zoneOf(o.timeZone, ms).east * 1000);
+    const d = new Date(ms + zoneOf(o.zone, ms).east * 1000);
     return {
       year: d.getUTCFullYear(), month: d.getUTCMonth(), day: d.getUTCDate(), weekday: d.getUTCDay(),
       hour: d.getUTCHours(), minute: d.getUTCMinutes(), second: d.getUTCSeconds(), ms: d.getUTCMilliseconds(),
@@ -883,7 +884,7 @@
   const named = (text, date) => {
     const ms = dateValue(date);
     if (Number.isNaN(ms)) return text;
-    const o = { locale: "en-US", timeZone: zoneOf("", 0).name };
+    const o = { locale: "en-US", zone: "" };
     let name;
     try {
       name = zoneName(o, "long", ms);

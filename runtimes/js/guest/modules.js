@@ -191,16 +191,39 @@
 
   // ---- import statements of a main script
 
+  // The files that were imported, as they were then. A changed one gets a new name, and with it a new module.
+  const versions = new Map(); // file -> {stamp, n}
+  cloche.moduleName = (file, stamp) => {
+    const v = versions.get(file);
+    if (v === undefined) {
+      versions.set(file, { stamp, n: 1 });
+      return file;
+    }
+    if (v.stamp !== stamp) {
+      v.stamp = stamp;
+      v.n++;
+    }
+    return v.n === 1 ? file : `${file}?v=${v.n}`;
+  };
+
   // Loads the modules in order, then binds the names as globals: a session's later turns see them too. A binding of a
   // file's export is live, as the language has it.
   cloche.link = async (json) => {
     const decls = cloche.parse(json);
     const base = cloche.script().file;
     const spaces = [];
-    for (const { spec } of decls) {
+    const before = new Set(versions.keys());
+    for (const [i, { spec }] of decls.entries()) {
+      cloche.signal(5, i + 1);
       const answer = cloche.resolve(base, spec, "import");
       if (answer[0] === "=") {
-        spaces.push(await import(answer.slice(1)));
+        try {
+          spaces.push(await import(answer.slice(1)));
+        } catch (error) {
+          // What was loaded for nothing is loaded afresh the next time: the engine keeps failures for ever.
+          for (const [file, v] of versions) if (!before.has(file)) v.stamp = "";
+          throw error;
+        }
         continue;
       }
       const [, code, message] = /^!(\S+) ([^]*)$/.exec(answer);
@@ -210,6 +233,7 @@
     }
     decls.forEach(({ spec, names }, i) => {
       const space = spaces[i];
+      cloche.signal(5, i + 1);
       const fixed = has(spec);
       for (const { imported, local } of names ?? []) {
         if (imported === "*") {
@@ -226,6 +250,7 @@
         }
       }
     });
+    cloche.signal(5, 0);
   };
 
   const bind = (name, d) => defineProperty(globalThis, name, { ...d, configurable: true, enumerable: true });

@@ -27,7 +27,6 @@
       process.emit("exit", code);
     } finally {
       for (const event of atEnd) process.removeAllListeners(event);
-      exitCode = undefined;
     }
   };
 
@@ -42,11 +41,12 @@
     return true;
   };
 
-  let exitCode;
+  // The exit code is the turn's, and the host's to keep.
+  const exitCode = () => cloche.script().exitCode;
 
   function exit(code) {
     if (code !== undefined) process.exitCode = code;
-    cloche.exit(exitCode ?? 0);
+    cloche.exit(exitCode() ?? 0);
   }
 
   // A writable stream over standard output or error.
@@ -174,13 +174,12 @@
       set: (value) => { env = value; },
     },
     exitCode: {
-      get: () => exitCode,
+      get: exitCode,
       set(code) {
         if (code !== undefined && code !== null && !Number.isInteger(typeof code === "string" && code !== "" ? +code : code)) {
           throw cloche.wrongType("code", "an integer", code);
         }
-        exitCode = code == null ? undefined : +code;
-        cloche.signal(4, exitCode ?? 0);
+        cloche.signal(4, code == null ? -1 : +code & 255);
       },
     },
     title: { get: () => "node", set() {} },

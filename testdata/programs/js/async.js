@@ -1,7 +1,6 @@
 // The order of jobs, ticks, timers and immediates, and what promises do, compared with Node's own output.
 console.log("start");
 setTimeout((a, b) => console.log("timeout 0", a, b), 0, "x", "y");
-setImmediate((v) => console.log("immediate", v), 1);
 process.nextTick(() => console.log("tick 1"));
 Promise.resolve().then(() => {
   console.log("micro 1");
@@ -46,7 +45,7 @@ const iv = setInterval(() => {
   }
   console.log(await Promise.allSettled([1, Promise.reject("r")]), await Promise.race([new Promise((r) => setTimeout(r, 20, "slow")), "fast"]));
   const { promise, resolve } = Promise.withResolvers ? Promise.withResolvers() : (() => { let resolve; const promise = new Promise((r) => (resolve = r)); return { promise, resolve }; })();
-  setTimeout(resolve, 1, "resolved");
+  setTimeout(resolve, 10, "resolved");
   console.log(await promise);
   await Promise.reject(new Error("caught")).catch((e) => console.log(e.message)).finally(() => console.log("finally"));
 })();

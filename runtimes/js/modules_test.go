@@ -1,0 +1,173 @@
+package js_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/cloche-dev/cloche/runtimes"
+)
+
+// tree is a program's files.
+var tree = map[string]string{
+	"/data/util.js":                              "export const add = (a, b) => a + b;\nexport default function hello(n) { return 'hello ' + n; }\nexport * as nums from './lib/nums.js';\n",
+	"/data/lib/nums.js":                          "import { add } from '../util.js';\nexport const three = () => add(1, 2);\n",
+	"/data/counter.mjs":                          "export let n = 0;\nexport function inc() { n++; }\n",
+	"/data/data.json":                            `{"a": [1, 2], "__proto__": {"x": 1}}`,
+	"/data/bad.json":                             `{"a": `,
+	"/data/bad.js":                               "export const ok = 1;\nexport const broken = ;\n",
+	"/data/throws.js":                            "export const ok = 1;\n\nthrow new RangeError('while loading');\n",
+	"/data/tla.js":                               "export const v = await new Promise(r => setTimeout(r, 2, 'awaited'));\n",
+	"/data/common.cjs":                           "exports.x = 1;\nmodule.exports.f = () => 'from cjs';\n",
+	"/data/common2.js":                           "const path = require('path');\nmodule.exports = { join: path.join, here: __filename, dir: __dirname };\n",
+	"/data/fn.cjs":                               "module.exports = function () { return 'fn' };\n",
+	"/data/cycle-a.cjs":                          "exports.early = 1;\nconst b = require('./cycle-b.cjs');\nexports.late = b.seen;\n",
+	"/data/cycle-b.cjs":                          "const a = require('./cycle-a.cjs');\nexports.seen = Object.keys(a).join();\n",
+	"/data/thrower.cjs":                          "function inner() {\n  throw new Error('in cjs');\n}\nmodule.exports = inner;\n",
+	"/data/side.js":                              "globalThis.sides = (globalThis.sides ?? 0) + 1;\nexport {};\n",
+	"/data/typed.ts":                             "interface P { x: number }\nexport enum Kind { A, B }\nexport const mk = (x: number): P => ({ x });\nexport function fail(): never {\n  throw new Error('typed');\n}\n",
+	"/data/meta.js":                              "export const url = import.meta.url;\n",
+	"/data/noext.js":                             "export const found = true;\n",
+	"/data/dir/index.js":                         "export const index = true;\n",
+	"/data/cyc1.js":                              "import { b } from './cyc2.js';\nexport const a = 'a';\nexport const fromB = () => b + a;\n",
+	"/data/cyc2.js":                              "import { fromB } from './cyc1.js';\nexport const b = 'b';\nexport const call = () => fromB();\n",
+	"/data/usesnode.js":                          "import fs, { existsSync } from 'node:fs';\nexport const same = fs.existsSync === existsSync && existsSync('/data/util.js');\n",
+	"/data/missingdep.js":                        "import 'left-pad';\nexport const x = 1;\n",
+	"/data/node_modules/pkg/package.json":        `{"name": "pkg", "exports": {".": {"import": "./esm.js", "require": "./cjs.cjs"}, "./sub": "./sub.js"}}`,
+	"/data/node_modules/pkg/esm.js":              "export default 'esm';\n",
+	"/data/node_modules/pkg/cjs.cjs":             "module.exports = 'cjs';\n",
+	"/data/node_modules/pkg/sub.js":              "export const sub = 'sub';\n",
+	"/data/node_modules/@scope/old/package.json": `{"main": "lib/main"}`,
+	"/data/node_modules/@scope/old/lib/main.js":  "module.exports = { old: true, self: require('pkg') };\n",
+	"/data/node_modules/plain/index.js":          "exports.plain = 1;\n",
+	"/data/node_modules/broken/package.json":     `{"exports": 5, "main": 6`,
+	"/tmp/elsewhere.js":                          "export default 'elsewhere';\n",
+}
+
+func withTree(t testing.TB) *sandbox {
+	s := newSandbox(t)
+	for p, text := range tree {
+		s.files.write(p, text)
+	}
+	return s
+}
+
+func TestModules(t *testing.T) {
+	for _, c := range []struct{ source, want string }{
+		{"import hello, { add, nums } from './util.js'; console.log(hello('you'), add(2, 3), nums.three()); const again = await import('./util.js'); console.log(again.add === add, Object.keys(again).join())", "hello you 5 3\ntrue add,default,nums\n"},
+		{"import { n, inc } from './counter.mjs'; console.log(n); inc(); console.log(n); try { n = 5 } catch (e) { console.log(e.name) }", "0\n1\nTypeError\n"},
+		{"import * as u from './util'; console.log(u)", "[Module: null prototype] {\n  add: [Function: add],\n  default: [Function: hello],\n  nums: [Module: null prototype] { three: [Function: three] }\n}\n"},
+		{"import data from './data.json'; console.log(data.a, Object.keys(data))", "[ 1, 2 ] [ 'a', '__proto__' ]\n"},
+		{"import data from './data.json' with { type: 'json' };\nconsole.log(data.a.length)", "2\n"},
+		{"const { default: d } = await import('./data.json', { with: { type: 'json' } }); console.log(d.a)", "[ 1, 2 ]\n"},
+		{"import { v } from './tla.js'; console.log(v)", "awaited\n"},
+		{"import c, { x, f } from './common.cjs'; console.log(c.x, x, f())", "1 1 from cjs\n"},
+		{"import c2 from './common2.js'; console.log(c2.join('a', 'b'), c2.here, c2.dir)", "a/b /data/common2.js /data\n"},
+		{"import fn from './fn.cjs'; console.log(fn())", "fn\n"},
+		{"import './side.js'; import './side.js'; await import('./side.js'); console.log(sides)", "1\n"},
+		{"import { Kind, mk, fail } from './typed.ts'; console.log(Kind.B, mk(3)); try { fail() } catch (e) { console.log(e.stack.split('\\n')[1].trim()) }", "1 { x: 3 }\nat fail (/data/typed.ts:5:13)\n"},
+		{"import { url } from './meta.js'; console.log(url, import.meta.url, import.meta.filename, import.meta.dirname)", "file:///data/meta.js file:///data/main.js /data/main.js /data\n"},
+		{"import { found } from './noext'; import { index } from './dir'; console.log(found, index)", "true true\n"},
+		{"import { call } from './cyc2.js'; console.log(call())", "ba\n"},
+		{"import { same } from './usesnode.js'; console.log(same)", "true\n"},
+		{"import p from 'pkg'; import { sub } from 'pkg/sub'; import o from '@scope/old'; import { plain } from 'plain'; console.log(p, sub, o, plain)", "esm sub { old: true, self: 'cjs' } 1\n"},
+		{"console.log(require('pkg'), require('./data.json').a, require('./common.cjs').f(), require('plain').plain)", "cjs [ 1, 2 ] from cjs 1\n"},
+		{"console.log(require('./cycle-a.cjs').late, require.resolve('./fn.cjs'), require.resolve('fs'), Object.keys(require.cache).length)", "early /data/fn.cjs fs 2\n"},
+		{"import x from '/tmp/elsewhere.js'; import y from 'file:///tmp/elsewhere.js'; console.log(x, y)", "elsewhere elsewhere\n"},
+		{"export const a = 1, b = 2; export { a as c }; export default function named() { return a + b } export class K {} console.log(a, named(), typeof K)", "1 3 function\n"},
+		{"export default class extends Object {}\nconsole.log('anonymous class')", "anonymous class\n"},
+		{"export * from './util.js'; export { add as plus } from './util.js'; console.log('re-exported')", "re-exported\n"},
+		{"import{add}from'./util.js';console.log(add(1,1))", "2\n"},
+		{"import {\n  add, // one\n  nums as numbers,\n} from './util.js' ;\nconsole.log(add(1, numbers.three()))", "4\n"},
+		{"import def, * as all from './util.js'; console.log(def === all.default)", "true\n"},
+		{"import { default as d, 'add' as plus } from './util.js'; console.log(d('x'), plus(1, 2))", "hello x 3\n"},
+		{"const m = { import: 1, export: 2 }; console.log(m.import + m.export); class C { import() { return 5 } } console.log(new C().import())", "3\n5\n"},
+		{"console.log(`import x from 'y' ${await import('./util.js').then(m => m.add(1, 2))}`)", "import x from 'y' 3\n"},
+		{"// import a from 'nope'\n/* export default 1 */ console.log('comments')", "comments\n"},
+		{"const re = /import .* from 'x'/; console.log(re.test(\"import a from 'x'\"))", "true\n"},
+		{"let later = import('./util.js'); later.then(m => console.log(m.default('x')))", "hello x\n"},
+		{"'use strict'; import { add } from './util.js'; console.log((function () { return this })(), add(1, 1))", "undefined 2\n"},
+		{"import { add } from './util.js'\n[1, 2].forEach(n => console.log(add(n, n)))", "2\n4\n"},
+		{"foo()\nimport { add } from './util.js'\nfunction foo() { console.log(add(3, 4)) }", "7\n"},
+		{"import fs from 'fs'; import { promises } from 'fs'; import { readFile } from 'node:fs/promises'; import process from 'process'; import assert from 'node:assert/strict'; assert.equal(promises.readFile, readFile); console.log(typeof fs.readFileSync, process === globalThis.process)", "function true\n"},
+		{"import { createRequire } from 'module'; const require2 = createRequire(import.meta.url); console.log(require2('./fn.cjs')(), require2('os').EOL === '\\n')", "fn true\n"},
+	} {
+		t.Run(c.source, func(t *testing.T) {
+			t.Parallel()
+			if r := withTree(t).ok(c.source); r.stdout != c.want {
+				t.Errorf("printed %q, want %q", r.stdout, c.want)
+			}
+		})
+	}
+}
+
+func TestModuleErrors(t *testing.T) {
+	for _, c := range []struct {
+		source, name, value string
+		line                int
+		stderr              string
+	}{
+		{"\nimport { broken } from './bad.js'", "SyntaxError", "", 2, "/data/bad.js:2"},
+		{"await import('./throws.js')", "RangeError", "while loading", 3, "/data/throws.js:3"},
+		{"import './throws.js'; console.log('never')", "RangeError", "while loading", 3, "/data/throws.js:3"},
+		{"import d from './bad.json'", "SyntaxError", "", 1, "/data/bad.json"},
+		{"import { x } from './missingdep.js'", "Error", "Cannot find package 'left-pad' imported from missingdep.js", 1, "left-pad"},
+		{"import { nope } from './util.js'", "SyntaxError", "The requested module './util.js' does not provide an export named 'nope'", 1, ""},
+		{"require('./thrower.cjs')()", "Error", "in cjs", 1, "    at inner (/data/thrower.cjs:2:"},
+		{"require('./bad.json')", "SyntaxError", "", 1, "/data/bad.json"},
+		{"require('broken')", "Error", "Cannot find module 'broken'\nRequire stack:\n- main.js", 1, ""},
+		{"import x from 'pkg/none'", "Error", "Cannot find package 'pkg/none' imported from main.js", 1, ""},
+		{"if (true) import './util.js'", "SyntaxError", "", 1, ""},
+		{"import {", "SyntaxError", "", 1, ""},
+		{"{ export const x = 1 }", "SyntaxError", "", 1, ""},
+	} {
+		t.Run(c.source, func(t *testing.T) {
+			r := withTree(t).turn(c.source)
+			if r.err != nil || r.Error == nil {
+				t.Fatalf("error %v, no exception; printed %q", r.err, r.stdout)
+			}
+			if r.Error.Name != c.name || c.value != "" && r.Error.Value != c.value || r.Error.Line != c.line || !strings.Contains(r.stderr, c.stderr) {
+				t.Errorf("%s: %q, line %d; want %s: %q, line %d\n%s", r.Error.Name, r.Error.Value, r.Error.Line, c.name, c.value, c.line, r.stderr)
+			}
+		})
+	}
+}
+
+// TestModuleFlag runs source as a module because the turn says so.
+func TestModuleFlag(t *testing.T) {
+	module := func(t *runtimes.Turn) { t.Module = true }
+	if r := run(t, "(function () { return this })()", module); r.main() != "" {
+		t.Errorf("this of a function in a module is %s", r.main())
+	}
+	if r := newSandbox(t).turn("undeclared = 1", module); r.Error == nil || r.Error.Name != "ReferenceError" {
+		t.Errorf("assigning to an undeclared name in a module: %+v", r.Error)
+	}
+}
+
+// TestFailedModuleIsTriedAgain: a program in a session mends a file and imports it again.
+func TestFailedModuleIsTriedAgain(t *testing.T) {
+	s := newSandbox(t)
+	s.session = true
+	s.files.write("/data/m.js", "export const v = ;")
+	if r := s.turn("import { v } from './m.js'"); r.Error == nil || r.Error.Name != "SyntaxError" {
+		t.Fatalf("exception %+v", r.Error)
+	}
+	s.files.write("/data/m.js", "export const v = 1;")
+	if r := s.ok("import { v } from './m.js'; v"); r.main() != "1" {
+		t.Errorf("v is %s", r.main())
+	}
+	s.files.write("/data/t.js", "throw new Error('first'); export const w = 1;")
+	if r := s.turn("import { w } from './t.js'"); r.Error == nil || r.Error.Value != "first" {
+		t.Fatalf("exception %+v", r.Error)
+	}
+	s.files.write("/data/t.js", "export const w = 2;")
+	if r := s.ok("import { w } from './t.js'; w"); r.main() != "2" {
+		t.Errorf("w is %s", r.main())
+	}
+	s.files.write("/data/t.js", "export const w = 3;")
+	if r := s.ok("(await import('./t.js')).w"); r.main() != "3" {
+		t.Errorf("after the file was changed w is %s", r.main())
+	}
+	if r := s.ok("import { w } from './t.js'; w"); r.main() != "3" {
+		t.Errorf("after the file was changed w is %s", r.main())
+	}
+}
