@@ -133,7 +133,7 @@ func (ns *Namespace) CopyFS(dir string, src fs.FS) (CopyStats, error) {
 	err := fs.WalkDir(src, ".", func(name string, e fs.DirEntry, err error) error {
 		to := path.Join(dir, name)
 		switch {
-		case err != nil:
+		case err != nil || name == ".":
 			return err
 		case e.IsDir():
 			st.Folders++

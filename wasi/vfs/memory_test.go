@@ -4,10 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"maps"
 	"math/rand/v2"
-	"os"
-	"strings"
 	"sync"
 	"testing"
 
@@ -577,7 +574,3 @@ func TestClock(t *testing.T) {
 		t.Errorf("%+v", st)
 	}
 }
-
-var _ = maps.Keys[map[string]int]
-var _ = os.DirFS
-var _ = strings.Repeat

@@ -154,7 +154,7 @@ func TestZipDamaged(t *testing.T) {
 
 // TestZipSteps skips far into a compressed member, with the namespace's Check called on the way.
 func TestZipSteps(t *testing.T) {
-	const size = 40 << 20
+	const size = 24 << 20
 	b := archive(t, member{name: "zeros", text: string(make([]byte, size)), method: zip.Deflate})
 	z := must(newZip(b, vfs.ZipOptions{}))
 	calls, stop := 0, error(nil)
