@@ -65,6 +65,7 @@ func RunCommand(ctx context.Context, c Command) (_ *Result, err error) {
 	// A command has no way to be interrupted gently: at the soft deadline it is stopped.
 	var r *running
 	r = newRunning(lim, Turn{Stdout: c.Stdout, Stderr: c.Stderr}, c.Clock, func(context.Context) error { return r.deadline.over() })
+	r.deadline.yield = func() { inst.Yield(&r.meter) }
 	cfg := r.wasi(c.Stdin, entropy(c.Seed))
 	cfg.Args, cfg.FS, cfg.OpenFiles, cfg.AbsoluteLinks = c.Args, files.Namespace, int(lim.OpenFiles), false
 	if !c.Scratch && len(c.Mounts) == 0 {

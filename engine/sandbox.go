@@ -134,6 +134,7 @@ func (s *sandbox) run(ctx context.Context, t Turn) (*Result, error) {
 	r := newRunning(lim, t, s.clock, func(ctx context.Context) error {
 		return s.lang.Driver.Interrupt(ctx, s.inst, s.lang.Info)
 	})
+	r.deadline.yield = func() { s.inst.Yield(&r.meter) }
 	s.inst.Linear().SetLimit(wholePages(lim.MemoryBytes))
 	if err := s.state.Renew(r.wasi(t.Stdin, s.random)); err != nil {
 		return nil, err

@@ -54,8 +54,15 @@ func (f hostFunction) Call(ctx context.Context, mod api.Module, stack []uint64) 
 	if s.module != mod {
 		s.module, s.memory = mod, guestMemory{mod.ExportedMemory("memory")}
 	}
+	if s.calls++; s.calls%callsPerLook == 0 {
+		s.stopIfOver(ctx)
+	}
 	stack[0] = uint64(f(ctx, s, s.memory, stack))
 }
+
+// callsPerLook is after how many calls the run is asked whether it may go on. Calls may take a millisecond and cost the
+// guest few instructions, so that it may not be asked in between.
+const callsPerLook = 16
 
 // exit adapts proc_exit, the only function without a result.
 type exitFunction struct{}

@@ -83,6 +83,8 @@ type State struct {
 	module api.Module
 	memory guestMemory
 
+	calls uint32 // since the start, modulo 2^32
+
 	// Scratch of single calls, kept to save allocations.
 	buffers       [][]byte
 	subscriptions []subscription

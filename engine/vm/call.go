@@ -91,12 +91,23 @@ func (i *Instance) take(m *Meter) {
 	}
 }
 
+// Yield ends the guest's slice when that lasts longer than it should, so that Check is asked when the guest next looks
+// at its fuel. What a host function does costs the guest no fuel: without this, a guest that asks for much work
+// with few instructions would have the time of thousands of calls before it is asked for its own. The functions
+// of [Config].Funcs end with it by themselves.
+func (i *Instance) Yield(m *Meter) {
+	if i.fuel != nil && time.Since(epoch)-m.since > 2*sliceTime {
+		i.take(m)
+	}
+}
+
 // refill is the guest's import: its slice is used up.
 func refill(ctx context.Context, _ []uint64) {
 	f := frameOf(ctx)
 	i, m := f.inst, f.meter
 	i.take(m)
-	if m.used >= m.Budget {
+	// Not when they are equal: a slice that ends here must not stop a guest that a longer one would let go on.
+	if m.used > m.Budget {
 		err := ErrOutOfFuel
 		if m.OutOfFuel != nil {
 			err = m.OutOfFuel(m.used)

@@ -108,7 +108,9 @@ func (m *Module) addHosts(ctx context.Context, c Config) error {
 		}
 		fn := f.Fn
 		b.NewFunctionBuilder().WithGoFunction(api.GoFunc(func(ctx context.Context, stack []uint64) {
-			fn(ctx, frameOf(ctx).inst, stack)
+			f := frameOf(ctx)
+			fn(ctx, f.inst, stack)
+			f.inst.Yield(f.meter)
 		}), valTypes(f.Params), valTypes(f.Results)).Export(f.Name)
 	}
 	for _, b := range builders {

@@ -119,6 +119,8 @@ func answer(ctx context.Context, g vm.Guest, stack []uint64) {
 			panic(vm.Stop{Err: err})
 		}
 		stack[0] = 4
+	case 5:
+		time.Sleep(2 * time.Millisecond)
 	default:
 		stack[0] += 2
 	}
@@ -216,6 +218,11 @@ func TestFuel(t *testing.T) {
 	if m.Used() != 50_000_005 || checks == 0 {
 		t.Errorf("used %d with %d checks, want 50,000,005: the first charge past the budget", m.Used(), checks)
 	}
+	// Where a guest stops does not depend on where its slices ended: here the budget is a whole number of charges.
+	m = &vm.Meter{Budget: 50_000_000}
+	if _, err := call(t, i, m, "spin"); !errors.Is(err, vm.ErrOutOfFuel) || m.Used() != 50_000_005 {
+		t.Errorf("spin: %v after %d", err, m.Used())
+	}
 	m = &vm.Meter{Budget: 1000}
 	for range 3 {
 		if _, err := call(t, i, m, "count", 1); err != nil {
@@ -229,6 +236,24 @@ func TestFuel(t *testing.T) {
 	m = &vm.Meter{Budget: 1 << 62, Check: func(context.Context, vm.Guest) error { return stop }}
 	if _, err := call(t, i, m, "spin"); !errors.Is(err, stop) {
 		t.Errorf("a check that says stop: %v", err)
+	}
+}
+
+// A guest that spends its time in host functions is asked to look at its time like one that computes.
+func TestSlowHostFunction(t *testing.T) {
+	i := instance(t, compile(t), vm.State{}, 4)
+	checks := 0
+	m := &vm.Meter{Budget: 1 << 62, Check: func(context.Context, vm.Guest) error { checks++; return nil }}
+	err := i.Run(t.Context(), m, func(ctx context.Context) error {
+		for range 10 {
+			if _, err := i.Call(ctx, "ask", 5); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil || checks < 9 || m.Used() != 10 {
+		t.Errorf("10 slow calls: %v, %d checks, %d fuel", err, checks, m.Used())
 	}
 }
 
