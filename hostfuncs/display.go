@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"mime"
 	"strings"
-	"unicode/utf8"
 )
 
 // A Display is one thing that the guest shows, as a MIME bundle: the same thing in several forms.
@@ -23,6 +22,7 @@ type Display struct {
 // Bounds of a display frame, far above what real ones hold.
 const (
 	maxForms     = 32
+	maxHeader    = 16 << 20 // takes a tenth of a second to read
 	maxMIMEBytes = 128
 	maxJSONDepth = 64
 )
@@ -43,23 +43,34 @@ func DecodeDisplay(payload []byte) (Display, error) {
 		return d, fmt.Errorf("display frame: a header of %d bytes in a frame of %d", n, len(payload))
 	}
 	header, attached := rest[:n], rest[n:]
-	if err := checkJSON(header); err != nil {
+	if len(header) > maxHeader {
+		return d, fmt.Errorf("display frame: a header of %d bytes is more than %d", n, maxHeader)
+	}
+	s, err := newJSON(header)
+	if err != nil {
 		return d, fmt.Errorf("display frame: header: %w", err)
 	}
-	err := eachField(header, func(key string, value json.RawMessage) error {
+	err = s.object(func(key string) error {
 		switch key {
 		case "main":
+			value, err := s.raw()
+			if err != nil {
+				return err
+			}
 			return json.Unmarshal(value, &d.Main)
 		case "data":
 			if d.Data != nil {
 				return errors.New("data is there twice")
 			}
 			var err error
-			d.Data, attached, err = decodeBundle(value, attached)
+			d.Data, attached, err = s.bundle(attached)
 			return err
 		}
 		return fmt.Errorf("unknown field %q", key)
 	})
+	if err == nil {
+		err = s.end()
+	}
 	switch {
 	case err != nil:
 		return d, fmt.Errorf("display frame: %w", err)
@@ -71,14 +82,19 @@ func DecodeDisplay(payload []byte) (Display, error) {
 	return d, nil
 }
 
-func decodeBundle(bundle json.RawMessage, attached []byte) (map[string]any, []byte, error) {
+// bundle reads the object at which the scanner stands, and takes its attachments from the front of attached.
+func (s *jsonScanner) bundle(attached []byte) (map[string]any, []byte, error) {
 	data := map[string]any{}
-	err := eachField(bundle, func(key string, value json.RawMessage) error {
+	err := s.object(func(key string) error {
 		if !validMIME(key) {
 			return fmt.Errorf("%.40q is not a MIME type", key)
 		}
 		if _, twice := data[key]; twice || len(data) == maxForms {
 			return fmt.Errorf("%s is there twice or is one form too many", key)
+		}
+		value, err := s.raw()
+		if err != nil {
+			return err
 		}
 		if n, ok := attachment(value); ok {
 			if n > uint64(len(attached)) {
@@ -91,8 +107,8 @@ func decodeBundle(bundle json.RawMessage, attached []byte) (map[string]any, []by
 			data[key] = json.RawMessage(bytes.Clone(value))
 			return nil
 		}
-		var text string
-		if err := json.Unmarshal(value, &text); err != nil {
+		text, ok := jsonString(value)
+		if !ok {
 			return fmt.Errorf("%s: neither text nor attached bytes", key)
 		}
 		data[key] = text
@@ -121,53 +137,4 @@ func validMIME(s string) bool {
 	}
 	_, _, err := mime.ParseMediaType(s)
 	return err == nil
-}
-
-// checkJSON bounds the nesting of a JSON text before anything is built from it.
-func checkJSON(b []byte) error {
-	if !utf8.Valid(b) {
-		return errors.New("not UTF-8")
-	}
-	depth, inString := 0, false
-	for i := 0; i < len(b); i++ {
-		switch c := b[i]; {
-		case inString && c == '\\':
-			i++
-		case c == '"':
-			inString = !inString
-		case inString:
-		case c == '{' || c == '[':
-			if depth++; depth > maxJSONDepth {
-				return fmt.Errorf("nested deeper than %d", maxJSONDepth)
-			}
-		case c == '}' || c == ']':
-			depth--
-		}
-	}
-	if !json.Valid(b) {
-		return errors.New("not JSON")
-	}
-	return nil
-}
-
-// eachField calls do for the fields of a JSON object in order, repeated ones too. The text is valid JSON.
-func eachField(object []byte, do func(key string, value json.RawMessage) error) error {
-	dec := json.NewDecoder(bytes.NewReader(object))
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
-		return errors.New("not a JSON object")
-	}
-	for dec.More() {
-		t, err := dec.Token()
-		if err != nil {
-			return err
-		}
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return err
-		}
-		if err := do(t.(string), value); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -45,6 +46,14 @@ func TestDecodeDisplay(t *testing.T) {
 		{"huge attachment", frame(`{"data":{"image/png":{"$bytes":18446744073709551615}}}`, "abc"), hostfuncs.Display{}, "are said to be attached"},
 		{"too much attached", frame(`{"data":{"text/plain":"x"}}`, "abc"), hostfuncs.Display{}, "3 bytes are attached that nothing names"},
 		{"no MIME type", frame(`{"data":{"plain":"x"}}`), hostfuncs.Display{}, `"plain" is not a MIME type`},
+		{"spaces", frame(" {\n\t\"data\" : { \"application/json\" : [ 1 , { } , [ ] ] } }\r "),
+			hostfuncs.Display{Data: map[string]any{"application/json": json.RawMessage("[ 1 , { } , [ ] ]")}}, ""},
+		{"escapes", frame(`{"d\u0061ta":{"text/plain":"\u00fc\n\ud83d\ude00"}}`),
+			hostfuncs.Display{Data: map[string]any{"text/plain": "ü\n😀"}}, ""},
+		{"more after it", frame(`{"data":{"text/plain":"x"}} {}`), hostfuncs.Display{}, "not JSON"},
+		{"a list", frame(`["data"]`), hostfuncs.Display{}, "not JSON"},
+		{"main is no bool", frame(`{"main":1,"data":{"text/plain":"x"}}`), hostfuncs.Display{}, "cannot unmarshal number"},
+		{"huge header", frame(`{"data":{"text/plain":"` + strings.Repeat("x", 16<<20) + `"}}`), hostfuncs.Display{}, "is more than 16777216"},
 		{"number as text", frame(`{"data":{"text/plain":1}}`), hostfuncs.Display{}, "neither text nor attached bytes"},
 	}
 	for _, tt := range tests {
@@ -109,4 +118,47 @@ func FuzzDecodeDisplay(f *testing.F) {
 			t.Errorf("a display that was accepted is not JSON: %v", err)
 		}
 	})
+}
+
+// What is JSON is what encoding/json says it is, within the bound on nesting.
+func FuzzJSON(f *testing.F) {
+	for _, seed := range []string{
+		"0", "-0.5e+10", "01", "1.", ".5", "+1", "1e", "-", "--1", "1 2", "true", "tru", "nullx", `"a"`, `"\u00`, `"\u00e4\"`, `"\x"`, "\"\n\"", `"`,
+		"[]", "[ 1,2 ]", "[1,]", "[,1]", "[1 2]", "[", "]", "{}", `{"a":1}`, `{"a":1,}`, `{"a"}`, `{a:1}`, `{"a":1 "b":2}`, `{"a":{"a":[{}]}}`, `{"\ud800":"\udc00"}`,
+		" 1\t", "", "\xff", strings.Repeat("[", 61) + strings.Repeat("]", 61), strings.Repeat(`{"":`, 62) + "1" + strings.Repeat("}", 62),
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		const outside = 2 // brackets around text
+		text = strings.Trim(text, " \t\r\n")
+		valid := json.Valid([]byte(text)) && utf8.ValidString(text)
+		d, err := hostfuncs.DecodeDisplay(frame(`{"data":{"application/json":` + text + `}}`))
+		if err == nil {
+			// Invalid text may close the objects around it and open them again.
+			if got, _ := d.Data["application/json"].(json.RawMessage); string(got) == text && !valid {
+				t.Errorf("%q was taken for JSON", text)
+			}
+		} else if valid && depth(text)+outside <= 64 && !strings.Contains(text, "$bytes") {
+			t.Errorf("%q: %v", text, err)
+		}
+	})
+}
+
+// depth is how deep a JSON text nests.
+func depth(text string) int {
+	dec, deepest, now := json.NewDecoder(strings.NewReader(text)), 0, 0
+	for {
+		t, err := dec.Token()
+		if err != nil {
+			return deepest
+		}
+		switch t {
+		case json.Delim('['), json.Delim('{'):
+			now++
+			deepest = max(deepest, now)
+		case json.Delim(']'), json.Delim('}'):
+			now--
+		}
+	}
 }
