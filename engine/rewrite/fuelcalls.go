@@ -3,6 +3,8 @@ package rewrite
 import (
 	"fmt"
 	"slices"
+
+	"github.com/cloche-dev/cloche/engine/wasmbin"
 )
 
 // callSummary is what a function costs and calls, in the indices before the refill function is imported.
@@ -17,6 +19,24 @@ type callSummary struct {
 
 // tiny reports whether the callers pay for the function.
 func (s *callSummary) tiny() bool { return s.leaf && s.cost <= tinyCost }
+
+// add notes an instruction; last is the one before it.
+func (s *callSummary) add(in, last *wasmbin.Instr) {
+	switch in.Op {
+	case wasmbin.OpLoop:
+		s.leaf = false
+	case wasmbin.OpCall, wasmbin.OpReturnCall:
+		s.calls, s.leaf = append(s.calls, in.Index), false
+	case wasmbin.OpCallIndirect, wasmbin.OpCallRef, wasmbin.OpReturnCallIndirect, wasmbin.OpReturnCallRef:
+		s.indirect, s.leaf = append(s.indirect, in.Index), false
+	case wasmbin.OpRefFunc:
+		s.refs = append(s.refs, in.Index)
+	default:
+		if op, ok := bulkOf(in, last); ok {
+			s.bulk, s.leaf = append(s.bulk, op), false
+		}
+	}
+}
 
 // chooseEntries picks the functions that check fuel when they are entered, so that
 //

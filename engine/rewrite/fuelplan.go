@@ -27,7 +27,8 @@ type plan struct {
 	*fueling
 	segments []segment
 	blocks   []planBlock
-	now      int // current segment
+	now      int          // current segment
+	summary  *callSummary // to be filled, or nil
 }
 
 // planBlock is an open block.
@@ -115,6 +116,9 @@ func (p *plan) cut(expr []byte) error {
 			p.pay(1)
 		default:
 			p.pay(p.cost(&in, &last))
+		}
+		if p.summary != nil {
+			p.summary.add(&in, &last)
 		}
 		last.Op, last.Value = in.Op, in.Value
 	}
@@ -207,30 +211,13 @@ func (f *fueling) summarize(fn *wasmbin.Func) (callSummary, error) {
 	if err != nil {
 		return callSummary{}, err
 	}
-	p := plan{fueling: &fueling{m: f.m, excTag: f.excTag}}
+	s := callSummary{leaf: true}
+	p := plan{fueling: &fueling{m: f.m, excTag: f.excTag}, summary: &s} // tiny functions are not known yet
 	if err := p.cut(expr); err != nil {
 		return callSummary{}, err
 	}
-	s := callSummary{leaf: true}
 	for i := range p.segments {
 		s.cost += p.segments[i].cost
-		s.leaf = s.leaf && !p.segments[i].loop
-	}
-	var in, last wasmbin.Instr
-	for r := wasmbin.NewInstrReader(expr); r.Next(&in); {
-		switch in.Op {
-		case wasmbin.OpCall, wasmbin.OpReturnCall:
-			s.calls, s.leaf = append(s.calls, in.Index), false
-		case wasmbin.OpCallIndirect, wasmbin.OpCallRef, wasmbin.OpReturnCallIndirect, wasmbin.OpReturnCallRef:
-			s.indirect, s.leaf = append(s.indirect, in.Index), false
-		case wasmbin.OpRefFunc:
-			s.refs = append(s.refs, in.Index)
-		default:
-			if op, ok := bulkOf(&in, &last); ok {
-				s.bulk, s.leaf = append(s.bulk, op), false
-			}
-		}
-		last.Op, last.Value = in.Op, in.Value
 	}
 	return s, nil
 }

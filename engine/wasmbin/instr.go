@@ -73,13 +73,24 @@ func NewInstrReader(expr []byte) *InstrReader { return &InstrReader{c: cursor{bu
 // Next reads the next instruction into in, whose slices it reuses. It returns false after the end that
 // closes the expression, and on an error.
 func (r *InstrReader) Next(in *Instr) bool {
-	if r.over {
+	// Most instructions are one byte, or one and an index below 128.
+	if c := &r.c; c.pos+1 < len(c.buf) {
+		op := Opcode(c.buf[c.pos])
+		switch imm := plainImmediates[op]; {
+		case imm == ImmNone && op != OpEnd && !r.over:
+			in.Op, in.Start, in.End = op, c.pos, c.pos+1
+			c.pos++
+			return true
+		case imm <= ImmMemory && imm >= ImmLabel && c.buf[c.pos+1] < 0x80 && !r.over:
+			in.Op, in.Start, in.End, in.Index = op, c.pos, c.pos+2, uint32(c.buf[c.pos+1])
+			c.pos += 2
+			return true
+		}
+	}
+	if r.over || !r.next(in) {
 		return false
 	}
-	if !r.next(in) && r.c.err == nil {
-		return false
-	}
-	if r.over && r.c.err == nil && !r.c.done() {
+	if r.over && !r.c.done() {
 		r.c.fail("instructions after the end")
 	}
 	return r.c.err == nil
@@ -89,6 +100,7 @@ func (r *InstrReader) Next(in *Instr) bool {
 // expression; nil at a proper end.
 func (r *InstrReader) Err() error { return r.c.err }
 
+// next reads any instruction.
 func (r *InstrReader) next(in *Instr) bool {
 	if r.over {
 		return false
@@ -96,28 +108,21 @@ func (r *InstrReader) next(in *Instr) bool {
 	c := &r.c
 	in.Start = c.pos
 	op := Opcode(c.byte())
-	info := plainOps[op]
 	if op >= prefixMisc && op <= prefixAtomic {
-		n := c.u32()
-		if n > 0xFFFF {
-			n = 0xFFFF
-		}
-		op = op<<16 | Opcode(n)
-		info = op.info()
+		op = op<<16 | Opcode(min(c.u32(), 0xFFFF))
 	}
 	in.Op = op
-	switch info.imm {
+	switch imm := op.Immediates(); imm {
 	case ImmNone:
-		switch op {
-		case OpEnd:
+		if op == OpEnd {
 			r.over = r.depth == 0
 			r.depth--
 		}
 	case ImmInvalid:
 		c.failAt(in.Start, "unknown %v", op)
 	default:
-		r.immediates(in, info.imm)
-		if info.imm == ImmBlock || info.imm == ImmTryTable {
+		r.immediates(in, imm)
+		if imm == ImmBlock || imm == ImmTryTable {
 			r.depth++
 		}
 	}

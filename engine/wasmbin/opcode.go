@@ -105,22 +105,22 @@ type Immediates byte
 const (
 	ImmInvalid  Immediates = iota // no such opcode
 	ImmNone                       //
-	ImmBlock                      // Block
-	ImmTryTable                   // Block, Catches
 	ImmLabel                      // Index
-	ImmBrTable                    // Labels, the default last
 	ImmFunc                       // Index
-	ImmCall                       // Index: signature; Index2: table
 	ImmType                       // Index: signature
 	ImmTag                        // Index
 	ImmLocal                      // Index
 	ImmGlobal                     // Index
 	ImmTable                      // Index
-	ImmTable2                     // Index: destination; Index2: source
-	ImmInit                       // Index: table or memory; Index2: segment (which comes first in the bytes)
 	ImmData                       // Index: segment
 	ImmElem                       // Index: segment
 	ImmMemory                     // Index
+	ImmBlock                      // Block
+	ImmTryTable                   // Block, Catches
+	ImmBrTable                    // Labels, the default last
+	ImmCall                       // Index: signature; Index2: table
+	ImmTable2                     // Index: destination; Index2: source
+	ImmInit                       // Index: table or memory; Index2: segment (which comes first in the bytes)
 	ImmMemory2                    // Index: destination; Index2: source
 	ImmMemArg                     // Value: offset; Index: memory; Align
 	ImmMemLane                    // as ImmMemArg, then Lane
@@ -282,6 +282,14 @@ var (
 		{0x48, ImmMemArg, atomicRMW("cmpxchg")},
 	})
 )
+
+// plainImmediates has the forms of the one-byte opcodes together, for speed.
+var plainImmediates = func() (forms [0x100]Immediates) {
+	for op, info := range plainOps {
+		forms[op] = info.imm
+	}
+	return forms
+}()
 
 func prefixed(prefix, names string) string {
 	fields := strings.Fields(names)
