@@ -4,7 +4,7 @@ import "io/fs"
 
 // Error is what every operation of this package can fail with: a closed set, which package wasi turns into
 // WASI error numbers in one place. Values compare with ==; errors.Is also matches the io/fs errors where one
-// means the same. The only other errors that come out of this package are io.EOF from ReadAt and what
+// means the same. The only other errors that operations on files give are io.EOF from ReadAt and what
 // [Options.Check] returned. Texts name no host path.
 type Error uint8
 

@@ -1,6 +1,9 @@
 package vfs
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // Handle is an open file or folder of a [Namespace], what a descriptor of the guest refers to. It has no
 // offset: that is the descriptor's. After Close every method gives ErrBadHandle.
@@ -33,6 +36,9 @@ type stepper interface {
 // maxListed bounds the entries of all listings that a namespace keeps for its open folders. Each takes 40
 // bytes and its name.
 const maxListed = 1 << 18
+
+// checkEvery is how often Options.Check is called while a disk of the host is waited for.
+const checkEvery = 20 * time.Millisecond
 
 // Kind is KindRegular or KindDir.
 func (h *Handle) Kind() Kind { return h.kind }
@@ -176,7 +182,8 @@ func (h *Handle) Allocate(off, n int64) error {
 	return h.file.Allocate(off, n)
 }
 
-// Sync brings the file to stable storage where there is one.
+// Sync brings the file to stable storage where there is one. When Options.Check ends the wait for a disk of
+// the host, the disk goes on in the background.
 func (h *Handle) Sync(dataOnly bool) error {
 	switch {
 	case h.ns == nil:
@@ -184,7 +191,24 @@ func (h *Handle) Sync(dataOnly bool) error {
 	case h.kind == KindDir:
 		return nil
 	}
-	return h.file.Sync(dataOnly)
+	f, slow := h.file.(*hostFile)
+	if !slow || h.ns.check == nil {
+		return h.file.Sync(dataOnly)
+	}
+	done := make(chan error, 1)
+	go func() { done <- f.Sync(dataOnly) }()
+	tick := time.NewTicker(checkEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-done:
+			return err
+		case <-tick.C:
+			if err := h.ns.check(); err != nil {
+				return err
+			}
+		}
+	}
 }
 
 // Entries returns the listing of a folder, "." and ".." first. With rewind a new one is taken; without, the
@@ -279,7 +303,8 @@ func (h *Handle) Close() error {
 }
 
 // Rebind returns a new handle in ns for the file that h refers to, with the same flags and path. h belongs to
-// ns or to the namespace that ns was cloned from. A checkpoint that is to bring back descriptors which the
+// ns, or to a namespace that was as ns was when h was opened or later (ns is its clone, or has been restored
+// to its snapshot): files are found again by their numbers. A checkpoint that is to bring back descriptors which the
 // guest may close meanwhile keeps handles of its own that it made this way. Errors: ErrStale (ns has no such file).
 func (ns *Namespace) Rebind(h *Handle) (*Handle, error) {
 	if h.ns == nil || ns.closed || h.ns.template != ns.template {

@@ -90,10 +90,20 @@ func (f *IOFS) ReadDir(dir Node, list []DirEntry) ([]DirEntry, error) {
 	if len(entries) > MaxListing {
 		return nil, ErrOverflow
 	}
+	_, links := f.fsys.(fs.ReadLinkFS)
 	for _, e := range entries {
-		if name := e.Name(); fs.ValidPath(name) && name != "." && legalName(name) {
-			list = append(list, DirEntry{name, inoOf(path.Join(p, name)), kindOf(e.Type())})
+		name, kind := e.Name(), kindOf(e.Type())
+		if !fs.ValidPath(name) || name == "." || !legalName(name) {
+			continue
 		}
+		if kind == KindLink && !links { // Lookup sees what it leads to
+			fi, err := fs.Stat(f.fsys, path.Join(p, name))
+			if err != nil {
+				continue
+			}
+			kind = kindOf(fi.Mode())
+		}
+		list = append(list, DirEntry{name, inoOf(path.Join(p, name)), kind})
 	}
 	return list, nil
 }

@@ -1,3 +1,5 @@
+//go:build linux
+
 package vfs_test
 
 import (
@@ -10,35 +12,6 @@ import (
 
 	"github.com/cloche-dev/cloche/wasi/vfs"
 )
-
-func memory(t testing.TB, bytes, inodes int64) *vfs.Namespace {
-	return namespace(t, vfs.Config{Layout: true}, vfs.Options{Bytes: bytes, Inodes: inodes})
-}
-
-func openFile(t testing.TB, ns *vfs.Namespace, name string, flags vfs.OpenFlags) *vfs.Handle {
-	t.Helper()
-	h, err := ns.Open(nil, vfs.MustPath(name), flags)
-	if err != nil {
-		t.Fatalf("open %s: %v", name, err)
-	}
-	return h
-}
-
-func ok(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func recount(t testing.TB, ns *vfs.Namespace) {
-	t.Helper()
-	if err := ns.Recount(); err != nil {
-		t.Fatal(err)
-	}
-}
-
-const rwc = vfs.OpenRead | vfs.OpenWrite | vfs.OpenCreate
 
 func TestQuotaBytes(t *testing.T) {
 	const quota = 1 << 20
@@ -291,8 +264,8 @@ func TestQuotaRandom(t *testing.T) {
 
 // TestSnapshot takes snapshots during random programs and checks that each comes back as it was.
 func TestSnapshot(t *testing.T) {
-	for seed := range uint64(15) {
-		a, _ := pair(t, "memory")
+	for seed := range uint64(16) {
+		a, _ := pair(t, []string{"memory", "overlay"}[seed%2])
 		type saved struct {
 			s    *vfs.Snapshot
 			tree map[string]string

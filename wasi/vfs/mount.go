@@ -43,8 +43,8 @@ type Options struct {
 	Inodes int64 // quota of inodes in memory; 0 means DefaultInodes
 	// Now is the clock of file times in nanoseconds since 1970; nil means the host's.
 	Now func() int64
-	// Check is called now and then by operations that may take long (skipping forward in a compressed file).
-	// When it returns an error the operation ends with that error. Nil means never.
+	// Check is called now and then by operations that may take long: skipping forward in a compressed file,
+	// copying up, waiting for a disk. When it returns an error the operation ends with that error. Nil means never.
 	Check func() error
 }
 

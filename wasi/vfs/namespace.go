@@ -400,7 +400,7 @@ func (ns *Namespace) Readlink(at *Handle, p Path) (string, error) {
 // Usage is what the memory parts of the sandbox hold now.
 func (ns *Namespace) Usage() Usage { return ns.mem.used.beyond(ns.template.mem.used) }
 
-// Close closes every handle that is still open and frees the memory parts. It is idempotent.
+// Close closes every handle that is still open; nothing can be opened any more. It is idempotent.
 func (ns *Namespace) Close() error {
 	var first error
 	for ns.handles != nil {

@@ -1,3 +1,5 @@
+//go:build linux
+
 package vfs_test
 
 import (
@@ -6,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -304,13 +305,6 @@ func (p *program) step(f fileSystem, files *[4]file, op int, args [6]int, name, 
 	return result((*slot).info())
 }
 
-func sum(b []byte) (h uint32) {
-	for _, c := range b {
-		h = h*31 + uint32(c)
-	}
-	return h
-}
-
 // mayDiffer says which answers may differ.
 func mayDiffer(op int, ours, theirs string) bool {
 	is := func(s string, list ...vfs.Error) bool {
@@ -362,47 +356,6 @@ func (p *program) run(a, b fileSystem, merged bool, after func() error) error {
 		}
 	}
 	return nil
-}
-
-// tree describes all files below a folder.
-func tree(t testing.TB, fsys fs.FS) map[string]string {
-	t.Helper()
-	m := map[string]string{}
-	err := fs.WalkDir(fsys, ".", func(name string, e fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case e.Type()&fs.ModeSymlink != 0:
-			text, err := fs.ReadLink(fsys, name)
-			m[name] = "-> " + text
-			return err
-		case e.IsDir():
-			m[name] = "dir"
-			return nil
-		}
-		b, err := fs.ReadFile(fsys, name)
-		m[name] = fmt.Sprintf("%d %x", len(b), sum(b))
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
-
-func diff(a, b map[string]string) string {
-	var out []string
-	for _, k := range slices.Sorted(maps.Keys(a)) {
-		if a[k] != b[k] {
-			out = append(out, fmt.Sprintf("%s: %q, other %q", k, a[k], b[k]))
-		}
-	}
-	for k := range b {
-		if _, ok := a[k]; !ok {
-			out = append(out, "only other: "+k)
-		}
-	}
-	return strings.Join(out, "\n")
 }
 
 // pair makes the two file systems of a kind.

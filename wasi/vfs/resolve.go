@@ -62,99 +62,20 @@ const (
 // place.at when the name is empty; it is valid until the next walk.
 //
 // Errors: ErrBadHandle, ErrNotDir, ErrNotExist (a name before the last, or an empty path), ErrNotCapable,
-// ErrLoop, ErrNameTooLong, ErrIllegalName (the text of a link), and what the FS says.
+// ErrLoop, ErrNameTooLong, ErrIllegalName (the text of a link), ErrIsDir (see create), and what the FS says.
 func (ns *Namespace) walk(at *Handle, p Path, l last) (place, error) {
 	if err := ns.start(at, p); err != nil {
 		return place{}, err
 	}
-	base := len(ns.stack)
-	pl := place{slash: p.s[len(p.s)-1] == '/', dots: "/"}
-	rest, links := p.s, 0
-	ns.pending = ns.pending[:0] // what is left of the texts around the one that rest belongs to
-	more := 0                   // how many of them are not empty
+	w := walker{ns: ns, at: at, base: len(ns.stack), last: l, rest: p.s}
+	w.dots, w.slash = "/", p.s[len(p.s)-1] == '/'
 	for {
-		name, tail := nextName(rest)
-		if name == "" {
-			n := len(ns.pending)
-			if n == 0 {
-				break
-			}
-			if rest = ns.pending[n-1]; rest != "" {
-				more--
-			}
-			ns.pending = ns.pending[:n-1]
-			continue
-		}
-		rest = tail
-		cur := &ns.stack[len(ns.stack)-1]
-		if name == "." || name == ".." {
-			if cur.kind != KindDir {
-				return place{}, ErrNotDir
-			}
-			if name == ".." {
-				ns.stack = ns.stack[:max(1, len(ns.stack)-1)]
-				if len(ns.pending) == 0 && ns.above(at, base) {
-					return place{}, ErrNotCapable
-				}
-			}
-			pl.name, pl.dots = "", name
-			continue
-		}
-		final := tail == "" && more == 0
-		if final && pl.slash && l >= create {
-			return place{}, ErrIsDir
-		}
-		next, err := ns.child(cur, name)
-		if err != nil {
-			if err == ErrNotExist && final {
-				pl.name, pl.dots, pl.dir = name, "", *cur
-				return pl, nil
-			}
+		if done, err := w.step(); err != nil {
 			return place{}, err
+		} else if done {
+			return w.place, nil
 		}
-		if next.kind == KindLink && (!final || l == follow || l == create || l == keep && pl.slash) {
-			if links++; links > MaxLinks {
-				return place{}, ErrLoop
-			}
-			text, err := ns.mounts[next.mount].fs.Readlink(next.node)
-			if err != nil {
-				return place{}, err
-			}
-			target, err := ParsePathString(text)
-			if err != nil {
-				return place{}, err
-			}
-			if text == "" {
-				return place{}, ErrNotExist
-			}
-			if final {
-				pl.slash = pl.slash || text[len(text)-1] == '/'
-			}
-			if target.Absolute() {
-				ns.stack = append(ns.stack[:0], ns.rootPos())
-				pl.name, pl.dots = "", "/"
-			}
-			if ns.pending = append(ns.pending, rest); rest != "" {
-				more++
-			}
-			rest = text
-			continue
-		}
-		if final {
-			pl.at, pl.found = next, true
-			pl.name, pl.dots, pl.dir = name, "", *cur
-			return pl, nil
-		}
-		if next.kind != KindDir && (next.point == nil || next.point.kids == nil) {
-			return place{}, ErrNotDir
-		}
-		if len(ns.stack) >= maxStack {
-			return place{}, ErrNameTooLong
-		}
-		ns.stack = append(ns.stack, next)
 	}
-	pl.at, pl.found = ns.stack[len(ns.stack)-1], true
-	return pl, nil
 }
 
 // start puts the folder that a path starts from, and those above it, on the stack.
@@ -177,17 +98,130 @@ func (ns *Namespace) start(at *Handle, p Path) error {
 	if p.s == "" {
 		return ErrNotExist
 	}
+	ns.pending = ns.pending[:0]
+	return nil
+}
+
+// walker is a walk that is going on. The folders passed are on ns.stack.
+type walker struct {
+	ns   *Namespace
+	at   *Handle
+	base int // folders on the stack when it started
+	last last
+	place
+
+	rest  string // what is to be walked of the path, or of the link that is being followed
+	more  int    // texts in ns.pending that are not empty: what is left of those around rest
+	links int    // followed so far
+}
+
+// step walks one name and reports whether it was the last.
+func (w *walker) step() (done bool, err error) {
+	name, rest := nextName(w.rest)
+	if name == "" {
+		return w.leave(), nil
+	}
+	w.rest = rest
+	dir := &w.ns.stack[len(w.ns.stack)-1]
+	if name == "." || name == ".." {
+		return false, w.dot(dir, name)
+	}
+	final := rest == "" && w.more == 0
+	if final && w.slash && w.last >= create {
+		return false, ErrIsDir
+	}
+	next, err := w.ns.child(dir, name)
+	if err == ErrNotExist && final {
+		w.name, w.dots, w.dir = name, "", *dir
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	switch {
+	case next.kind == KindLink && (!final || w.last == follow || w.last == create || w.last == keep && w.slash):
+		return false, w.follow(&next, final)
+	case final:
+		w.place = place{at: next, found: true, slash: w.slash, name: name, dir: *dir}
+		return true, nil
+	case next.kind != KindDir && (next.point == nil || next.point.kids == nil):
+		return false, ErrNotDir
+	case len(w.ns.stack) >= maxStack:
+		return false, ErrNameTooLong
+	}
+	w.ns.stack = append(w.ns.stack, next)
+	return false, nil
+}
+
+// leave goes on with the text around one that is used up. If there is none, the walk ends in the folder on
+// top of the stack.
+func (w *walker) leave() (done bool) {
+	n := len(w.ns.pending)
+	if n == 0 {
+		w.place.at, w.found = w.ns.stack[len(w.ns.stack)-1], true
+		return true
+	}
+	if w.rest = w.ns.pending[n-1]; w.rest != "" {
+		w.more--
+	}
+	w.ns.pending = w.ns.pending[:n-1]
+	return false
+}
+
+// dot walks "." or "..".
+func (w *walker) dot(dir *pos, name string) error {
+	if dir.kind != KindDir {
+		return ErrNotDir
+	}
+	w.name, w.dots = "", name
+	if name == "." {
+		return nil
+	}
+	w.ns.stack = w.ns.stack[:max(1, len(w.ns.stack)-1)]
+	if len(w.ns.pending) == 0 && w.above() {
+		return ErrNotCapable
+	}
+	return nil
+}
+
+// follow goes on with the text of a link.
+func (w *walker) follow(link *pos, final bool) error {
+	if w.links++; w.links > MaxLinks {
+		return ErrLoop
+	}
+	text, err := w.ns.mounts[link.mount].fs.Readlink(link.node)
+	if err != nil {
+		return err
+	}
+	target, err := ParsePathString(text)
+	switch {
+	case err != nil:
+		return err
+	case text == "":
+		return ErrNotExist
+	case target.Absolute():
+		w.ns.stack = append(w.ns.stack[:0], w.ns.rootPos())
+		w.name, w.dots = "", "/"
+	}
+	if final && text[len(text)-1] == '/' {
+		w.slash = true
+	}
+	if w.ns.pending = append(w.ns.pending, w.rest); w.rest != "" {
+		w.more++
+	}
+	w.rest = text
 	return nil
 }
 
 // above reports whether the top of the stack is a folder above the one that the walk started from. The names
 // on a stack are free of links, so equal names are the same place.
-func (ns *Namespace) above(at *Handle, base int) bool {
-	if at == nil || len(ns.stack) >= base {
+func (w *walker) above() bool {
+	stack := w.ns.stack
+	if w.at == nil || len(stack) >= w.base {
 		return false
 	}
-	for i := range ns.stack {
-		if ns.stack[i].name != at.stack[i].name {
+	for i := range stack {
+		if stack[i].name != w.at.stack[i].name {
 			return false
 		}
 	}
