@@ -185,23 +185,26 @@ func exportTarget(exports json.RawMessage, sub, kind string) string {
 		return ""
 	}
 	if sub == "." && fields["."] == nil {
-		return condition(exports, kind)
+		return condition(exports, kind, maxConditions)
 	}
-	return condition(fields[sub], kind)
+	return condition(fields[sub], kind, maxConditions)
 }
 
-func condition(v json.RawMessage, kind string) string {
+// maxConditions bounds the nesting of conditions: each level is read again.
+const maxConditions = 8
+
+func condition(v json.RawMessage, kind string, depth int) string {
 	var target string
 	if json.Unmarshal(v, &target) == nil {
 		return target
 	}
 	var fields map[string]json.RawMessage
-	if json.Unmarshal(v, &fields) != nil {
+	if depth == 0 || json.Unmarshal(v, &fields) != nil {
 		return ""
 	}
 	for _, c := range []string{kind, "node", "default", "import", "require"} {
 		if inner, ok := fields[c]; ok {
-			if t := condition(inner, kind); t != "" {
+			if t := condition(inner, kind, depth-1); t != "" {
 				return t
 			}
 		}

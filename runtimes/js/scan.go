@@ -108,7 +108,6 @@ type scanner struct {
 	brackets []bracket
 	prev     token
 	value    bool // prev ends an expression
-	heads    []bool
 }
 
 // wordsBeforeExpression may be followed by a regular expression.
@@ -130,7 +129,12 @@ func (s *scanner) next() token {
 	value := true
 	switch {
 	case c == '"' || c == '\'':
-		t.kind, t.text = tokString, s.str(c)
+		var closed bool
+		if t.text, closed = s.str(c); closed {
+			t.kind = tokString
+		} else {
+			t.kind = tokValue // the interpreter will refuse it
+		}
 	case c == '`':
 		s.at++
 		t.kind, value = s.template()
@@ -232,15 +236,15 @@ func (s *scanner) prevEnd() int {
 }
 
 // str reads a string and returns what it denotes; an unclosed one ends with its line.
-func (s *scanner) str(quote byte) string {
+func (s *scanner) str(quote byte) (text string, closed bool) {
 	var b strings.Builder
 	for s.at++; s.at < len(s.src); s.at++ {
 		switch c := s.src[s.at]; {
 		case c == quote:
 			s.at++
-			return b.String()
+			return b.String(), true
 		case c == '\n':
-			return b.String()
+			return b.String(), false
 		case c == '\\' && s.at+1 < len(s.src):
 			s.at++
 			switch e := s.src[s.at]; e {
@@ -255,7 +259,7 @@ func (s *scanner) str(quote byte) string {
 			b.WriteByte(c)
 		}
 	}
-	return b.String()
+	return b.String(), false
 }
 
 // template reads on in a template, to its end or to the next substitution.
@@ -376,18 +380,13 @@ func (s *scanner) importMeta(t token) bool {
 	return false
 }
 
-// restore goes back to where the scanner was; brackets are only ever cut or appended to, so a shorter slice is the old one.
-func (s *scanner) restore(old scanner) {
-	out := s.out
-	old.brackets = append([]bracket(nil), old.brackets...)
-	*s = old
-	s.out = out
-}
+// restore goes back to where the scanner was. No bracket of old is written over: what is read ahead is one token, or begins
+// where none is open.
+func (s *scanner) restore(old scanner) { *s = old }
 
 // importStatement reads the rest of an import statement and blanks it. False, with nothing read, when t begins none.
 func (s *scanner) importStatement(t token) (d importDecl, ok bool) {
 	save := *s
-	save.brackets = append([]bracket(nil), s.brackets...)
 	if len(s.brackets) == 0 {
 		d.line = 1 + strings.Count(s.src[:t.from], "\n")
 		if d.Names, ok = s.importClause(); ok {
@@ -459,7 +458,6 @@ func (s *scanner) nameList() (names []importName, ok bool) {
 // peek reads a token and goes back.
 func (s *scanner) peek() token {
 	save := *s
-	save.brackets = append([]bracket(nil), s.brackets...)
 	t := s.next()
 	s.restore(save)
 	return t
@@ -491,7 +489,6 @@ func (s *scanner) statementEnd(spec token) int {
 // nothing read, when t begins none.
 func (s *scanner) exportStatement(t token) (d importDecl, imports, ok bool) {
 	save := *s
-	save.brackets = append([]bracket(nil), s.brackets...)
 	d.line = 1 + strings.Count(s.src[:t.from], "\n")
 	from := func() (importDecl, bool, bool) {
 		spec := s.next()
@@ -533,7 +530,6 @@ func (s *scanner) exportStatement(t token) (d importDecl, imports, ok bool) {
 // exportDefault keeps a named declaration and makes anything else an expression.
 func (s *scanner) exportDefault(export, def token) {
 	save := *s
-	save.brackets = append([]bracket(nil), s.brackets...)
 	named := false
 	t := s.next()
 	if t.text == "async" {

@@ -56,22 +56,24 @@ func StripTypes(source, name string) (string, error) {
 	if err := json.Unmarshal(r.Map, &m); err != nil {
 		return "", fmt.Errorf("%s: source map: %w", name, err)
 	}
-	return relay(strings.TrimSuffix(string(r.Code), "\n"), lineOrigins(m.Mappings)), nil
+	lines := strings.Split(strings.TrimSuffix(string(r.Code), "\n"), "\n")
+	return relay(lines, lineOrigins(m.Mappings, lines), strings.Count(source, "\n")), nil
 }
 
 // relay moves the lines of code to where they came from: it adds line breaks before a line that came from further
 // down, and joins a line to the one before it when it did not. origins has the original line, from 0, of
 // the first thing on each line of code, -1 where there is none. esbuild ends each statement with a semicolon,
 // so that lines may be joined unless a comment ends the first of them or they are lines of one template.
-func relay(code string, origins []int) string {
-	inTemplate := templateBreaks(code)
+// last is the last line of the source.
+func relay(lines []string, origins []int, last int) string {
+	inTemplate := templateBreaks(strings.Join(lines, "\n"))
 	var b strings.Builder
 	at, offset, comment := 0, 0, false // the line being written; where line begins in code
-	for i, line := range strings.Split(code, "\n") {
+	for i, line := range lines {
 		length := len(line)
 		origin := -1
 		if i < len(origins) {
-			origin = origins[i]
+			origin = min(origins[i], last)
 		}
 		switch {
 		case i > 0 && (inTemplate[offset-1] || comment && origin <= at):
@@ -81,8 +83,9 @@ func relay(code string, origins []int) string {
 			b.WriteString(strings.Repeat("\n", origin-at))
 			at = origin
 		case i > 0:
-			b.WriteByte(' ')
-			line = strings.TrimLeft(line, " ")
+			if line = strings.TrimLeft(line, " "); line != ");" && line != ")" {
+				b.WriteByte(' ')
+			}
 		}
 		b.WriteString(line)
 		comment = strings.Contains(line, "//")
@@ -111,19 +114,23 @@ func templateBreaks(code string) map[int]bool {
 }
 
 // lineOrigins reads the mappings of a source map: for each line of the output the original line, from 0, of its
-// first segment, or -1.
-func lineOrigins(mappings string) []int {
+// first segment that is not before its text begins, or -1.
+func lineOrigins(mappings string, lines []string) []int {
 	var origins []int
 	origin := 0 // runs on over all segments
-	for _, line := range strings.Split(mappings, ";") {
-		first := -1
+	for i, line := range strings.Split(mappings, ";") {
+		first, column, indent := -1, 0, 0
+		if i < len(lines) {
+			indent = len(lines[i]) - len(strings.TrimLeft(lines[i], " "))
+		}
 		for _, segment := range strings.Split(line, ",") {
 			fields := decodeVLQ(segment)
 			if len(fields) < 4 { // column, source, line, column
 				continue
 			}
+			column += fields[0]
 			origin += fields[2]
-			if first < 0 {
+			if first < 0 && column >= indent {
 				first = origin
 			}
 		}

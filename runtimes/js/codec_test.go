@@ -1,0 +1,109 @@
+package js
+
+import (
+	"encoding/base64"
+	"math"
+	"strings"
+	"testing"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+func TestReplaceInvalid(t *testing.T) {
+	for _, c := range []struct{ in, decoded, text string }{
+		{"plain ü", "plain ü", "plain ü"},
+		{"\xe2\x82", "\uFFFD", "\uFFFD"},
+		{"\xe2\x82A", "\uFFFDA", "\uFFFDA"},
+		{"\xf0\x9f\x98", "\uFFFD", "\uFFFD"},
+		{"\xff\xfe", "\uFFFD\uFFFD", "\uFFFD\uFFFD"},
+		{"\xc0\x80", "\uFFFD\uFFFD", "\uFFFD\uFFFD"},
+		{"\xed\xa0\x80x", "\uFFFD\uFFFD\uFFFDx", "\uFFFDx"},
+		{"\xf4\x90\x80\x80", "\uFFFD\uFFFD\uFFFD\uFFFD", "\uFFFD\uFFFD\uFFFD\uFFFD"},
+		{"\xe0\x80\x80", "\uFFFD\uFFFD\uFFFD", "\uFFFD\uFFFD\uFFFD"},
+		{"a\xc3", "a\uFFFD", "a\uFFFD"},
+	} {
+		if got := string(replaceInvalid([]byte(c.in), false)); got != c.decoded {
+			t.Errorf("%q decoded to %q, want %q", c.in, got, c.decoded)
+		}
+		if got := string(replaceInvalid([]byte(c.in), true)); got != c.text {
+			t.Errorf("%q printed as %q, want %q", c.in, got, c.text)
+		}
+	}
+}
+
+// FuzzCodecs: what comes out is UTF-8, keeps what was valid, and UTF-16 comes back as it went.
+func FuzzCodecs(f *testing.F) {
+	f.Add([]byte("a\xed\xa0\x80\xf0\x9f"))
+	f.Add([]byte("aGk=_-!"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		for _, wtf8 := range []bool{false, true} {
+			out := replaceInvalid(b, wtf8)
+			if !utf8.Valid(out) || utf8.Valid(b) && string(out) != string(b) {
+				t.Errorf("%q became %q", b, out)
+			}
+		}
+		decodeBase64(b)
+		if want := base64.StdEncoding.EncodeToString(b); string(decodeBase64([]byte(want))) != string(b) {
+			t.Errorf("base64 of %q", b)
+		}
+		text := appendUTF16(nil, b)
+		back := fromText(text, func(out []byte, r rune) []byte {
+			if r > 0xffff {
+				high, low := utf16.EncodeRune(r)
+				return append(out, byte(high), byte(high>>8), byte(low), byte(low>>8))
+			}
+			return append(out, byte(r), byte(r>>8))
+		})
+		if string(back) != string(b[:len(b)&^1]) {
+			t.Errorf("UTF-16 %x came back as %x", b, back)
+		}
+	})
+}
+
+func TestFormatNumber(t *testing.T) {
+	for _, c := range []struct {
+		in   float64
+		want string
+	}{
+		{0, "0"}, {1, "1"}, {-1.5, "-1.5"}, {0.30000000000000004, "0.30000000000000004"}, {1e21, "1e+21"}, {123456789012345680000, "123456789012345680000"},
+		{1e-6, "0.000001"}, {1e-7, "1e-7"}, {1.5e-10, "1.5e-10"}, {5e-324, "5e-324"}, {math.MaxFloat64, "1.7976931348623157e+308"},
+		{math.NaN(), "NaN"}, {math.Inf(1), "Infinity"}, {math.Inf(-1), "-Infinity"}, {1e100, "1e+100"}, {-1e-9, "-1e-9"},
+	} {
+		if got := formatNumber(c.in); got != c.want {
+			t.Errorf("%v is written %s, want %s", c.in, got, c.want)
+		}
+	}
+}
+
+func TestValueTags(t *testing.T) {
+	for _, f := range []float64{0, -0.5, 1e300, math.Inf(1), math.Inf(-1), math.NaN(), math.MaxFloat64} {
+		v := floatValue(f)
+		if v.tag() != tagFloat || v.counted() || math.Float64bits(v.float()) != math.Float64bits(f) {
+			t.Errorf("%v: tag %d, %v", f, v.tag(), v.float())
+		}
+	}
+	if v := intValue(-5); v.tag() != tagInt || v.int() != -5 || v.number() != -5 {
+		t.Error("an integer does not come back")
+	}
+	if value(0xffffffff_00001000).tag() != tagObject || !value(0xffffffff_00001000).counted() || undefined.counted() {
+		t.Error("tags with references")
+	}
+}
+
+func TestExportTarget(t *testing.T) {
+	for _, c := range []struct{ exports, sub, kind, want string }{
+		{`"./a.js"`, ".", "import", "./a.js"},
+		{`"./a.js"`, "./x", "import", ""},
+		{`{"import": "./m.mjs", "require": "./c.cjs"}`, ".", "require", "./c.cjs"},
+		{`{".": {"node": {"import": "./n.js"}, "default": "./d.js"}, "./x": "./x.js"}`, ".", "import", "./n.js"},
+		{`{".": {"browser": "./b.js", "default": "./d.js"}}`, ".", "import", "./d.js"},
+		{`{"./x": "./x.js"}`, "./x", "import", "./x.js"},
+		{`{"./x": null}`, "./x", "import", ""},
+		{`[1]`, ".", "import", ""},
+		{`{"import": ` + strings.Repeat(`{"import": `, 5000) + `"x"` + strings.Repeat("}", 5001), ".", "import", ""},
+	} {
+		if got := exportTarget([]byte(c.exports), c.sub, c.kind); got != c.want {
+			t.Errorf("%.80s %s: %q, want %q", c.exports, c.sub, got, c.want)
+		}
+	}
+}

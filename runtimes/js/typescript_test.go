@@ -1,0 +1,101 @@
+package js
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestStripTypes(t *testing.T) {
+	for _, c := range []struct{ in, out string }{
+		{"const a: number = 1;", "const a = 1;"},
+		{"interface A { x: number }\n\nconst a: A = {\n  x: 1 };\nf(a);", "\n\nconst a = { \n  x: 1 };\nf(a);"},
+		{"type T = string;\nlet x = <T>'s';\nlet y = x as T;", "\nlet x = \"s\";\nlet y = x;"},
+		{"function f(x: number): string { if (x) { return `a\n b ${x}\n c`; } return ''; }\nf(1)", "function f(x) { if (x) { return `a\n b ${x}\n c`; } return \"\"; }\nf(1);"},
+		{"import type { Q } from './q';\nimport { z } from './z';\nz()", "\nimport { z } from \"./z\";\nz();"},
+		{"const g = (x: number) => // why\n  x + 1;\ng(2);", "const g = (x) => ( // why\n  x + 1);\ng(2);"},
+		{"abstract class K<T> {\n  constructor(private readonly z: T) {}\n  abstract m(): void;\n  n!: number;\n}\nnew (K as any)(1);", ""},
+		{"enum E { P, Q = 5 }\nE.Q", ""},
+		{"let v = a!;\nlet w = b satisfies B;\nv", "let v = a;\nlet w = b;\nv;"},
+		{"declare const g: number;\nnamespace N { export const x = 1 }\nN.x", ""},
+		{"const x = 1\nx", "const x = 1;\nx;"},
+		{"", ""},
+	} {
+		got, err := StripTypes(c.in, "main.ts")
+		if err != nil {
+			t.Errorf("%s: %v", c.in, err)
+			continue
+		}
+		if c.out != "" && normal(got) != normal(c.out) {
+			t.Errorf("%s\nbecame\n%s\nwant\n%s", c.in, got, c.out)
+		}
+		// The last statement stays on its line.
+		if want, have := strings.Count(c.in, "\n"), strings.Count(strings.TrimRight(got, "\n"), "\n"); want != have {
+			t.Errorf("%s\nhas %d line breaks, became\n%s\nwith %d", c.in, want, got, have)
+		}
+	}
+}
+
+// normal ignores blanks beside each other and at the ends of lines.
+func normal(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, l := range lines {
+		lines[i] = strings.Join(strings.Fields(l), " ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+func TestStripTypesErrors(t *testing.T) {
+	for _, c := range []struct {
+		in           string
+		line, column int
+		text         string
+	}{
+		{"let a: number = ;", 1, 17, `Unexpected ";"`},
+		{"const ok = 1;\nfunction (", 2, 10, `Expected identifier but found "("`},
+		{"let x = 'open", 1, 14, "Unterminated string literal"},
+	} {
+		_, err := StripTypes(c.in, "main.ts")
+		var e *SyntaxError
+		if !errors.As(err, &e) {
+			t.Errorf("%s: %v", c.in, err)
+			continue
+		}
+		if e.Line != c.line || e.Column != c.column || e.Text != c.text || e.File != "main.ts" || e.Source != strings.Split(c.in, "\n")[c.line-1] {
+			t.Errorf("%s: %+v", c.in, e)
+		}
+	}
+	if _, err := StripTypes(strings.Repeat(" ", maxTypeScript+1), "big.ts"); err == nil {
+		t.Error("too much source was taken")
+	}
+	if out, err := StripTypes("const e = <b>x</b>", "v.tsx"); err != nil || !strings.Contains(out, "React.createElement") {
+		t.Errorf("JSX: %q, %v", out, err)
+	}
+}
+
+// FuzzStripTypes: what esbuild accepts keeps each statement at or after its line, and never panics.
+func FuzzStripTypes(f *testing.F) {
+	for _, s := range []string{"let a: number = 1", "enum A { B }\nA.B", "`a\n${b}\n`", "class A { private x = 1 }", "// c\nf(/* d */)\n", "a\n\n\nb"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, src string) {
+		if len(src) > 1<<12 {
+			return
+		}
+		out, err := StripTypes(src, "f.ts")
+		if err == nil && strings.Count(out, "\n") > 2*strings.Count(src, "\n")+len(out) {
+			t.Errorf("%q became %q", src, out)
+		}
+	})
+}
+
+func FuzzLineOrigins(f *testing.F) {
+	f.Add("AAEA,MAAM,IAAO;AAAA,EACX,GAAG;;AAAE")
+	f.Add(";,;ggggggggggggggE")
+	f.Fuzz(func(t *testing.T, mappings string) {
+		if got := lineOrigins(mappings, []string{"  a"}); len(got) != strings.Count(mappings, ";")+1 {
+			t.Errorf("%q: %d lines", mappings, len(got))
+		}
+		relay(strings.Split(strings.Repeat("x;\n", 8), "\n"), lineOrigins(mappings, nil), 20)
+	})
+}
