@@ -118,10 +118,10 @@ func ExampleSession_Run() {
 			log.Fatal(err)
 		}
 		value, _ := res.Value()
-		fmt.Printf("%s rolled back: %v %s\n", res.Status, res.RolledBack, value)
+		fmt.Println(res.Status, "rolled back:", res.RolledBack, "value:", value)
 	}
 	// Output:
-	// ok rolled back: false
-	// out_of_fuel rolled back: true
-	// ok rolled back: false 21
+	// ok rolled back: false value:
+	// out_of_fuel rolled back: true value:
+	// ok rolled back: false value: 21
 }
