@@ -13,7 +13,7 @@ import (
 	"github.com/cloche-dev/cloche/engine/wasmbin/wat"
 )
 
-func decode(t *testing.T, module []byte) *wasmbin.Module {
+func decode(t testing.TB, module []byte) *wasmbin.Module {
 	t.Helper()
 	m, err := wasmbin.Decode(module)
 	if err != nil {

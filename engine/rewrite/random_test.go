@@ -277,7 +277,7 @@ func (s labelled) exec(f *frameState) {
 }
 func (s labelled) text() string { return fmt.Sprintf("block %s\n%send", s.label, s.body.text()) }
 
-func (s leave) exec(*frameState) { panic(broken{s.label}) }
+func (s leave) exec(*frameState) { panic(broken(s)) }
 func (s leave) text() string     { return "br " + s.label }
 
 func (s leaveIf) exec(f *frameState) {
@@ -510,7 +510,7 @@ func (g *generator) stmt(depth int) stmt {
 		}
 	case 6:
 		if len(g.labels) > 0 && g.pick(2) {
-			return leave{g.labels[g.IntN(len(g.labels))]}
+			return leave{label: g.labels[g.IntN(len(g.labels))]}
 		}
 	case 7:
 		if g.pick(3) {
