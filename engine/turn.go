@@ -93,6 +93,7 @@ func (c *turnClock) Check(ctx context.Context) error {
 
 // sleep waits, but no longer than until the turn is interrupted or over.
 func (d *deadline) sleep(ctx context.Context, length time.Duration) error {
+	vm.Waiting(ctx)
 	begin := time.Now()
 	defer func() { d.waited += time.Since(begin) }()
 	next := d.soft

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"runtime"
 	"time"
 
 	"github.com/tetratelabs/wazero/api"
@@ -24,6 +23,9 @@ type Meter struct {
 	given int64         // the slice now given
 	size  int64         // the size of slices, fitted to sliceTime
 	since time.Duration // when the slice began, after epoch
+
+	computed time.Duration // in whole slices
+	seated   bool          // see share.go
 }
 
 // Used is the number of instructions executed so far, up to the end of the last Run or slice.
@@ -32,7 +34,7 @@ func (m *Meter) Used() uint64 { return m.used }
 // Slices are fitted to last about sliceTime: long enough that a refill costs nothing, short enough that a
 // guest holds up the garbage collector no longer than that.
 const (
-	sliceTime  = 500 * time.Microsecond
+	sliceTime  = 100 * time.Microsecond
 	sliceFirst = 200_000
 	sliceMin   = 20_000
 	sliceMax   = 20_000_000
@@ -66,6 +68,7 @@ func (i *Instance) Run(ctx context.Context, m *Meter, do func(context.Context) e
 	}
 	m.since = time.Since(epoch)
 	i.give(m)
+	defer m.rise()
 	err := do(&frame{Context: ctx, inst: i, meter: m})
 	i.take(m)
 	return err
@@ -114,8 +117,9 @@ func refill(ctx context.Context, _ []uint64) {
 		}
 		panic(Stop{err})
 	}
-	now := time.Since(epoch)
-	switch took := now - m.since; {
+	took := time.Since(epoch) - m.since
+	m.computed += took
+	switch {
 	case took < sliceTime/2:
 		m.size = min(m.size*2, sliceMax)
 	case took > 2*sliceTime:
@@ -128,9 +132,7 @@ func refill(ctx context.Context, _ []uint64) {
 			panic(Stop{err})
 		}
 	}
-	// Compiled guests cannot be preempted: without this, eight of them would make a ninth wait for
-	// eight of the scheduler's time slices of 10 ms.
-	runtime.Gosched()
+	m.share(ctx)
 	m.since = time.Since(epoch)
 }
 

@@ -302,7 +302,8 @@ func TestGuestLetsGarbageCollectorIn(t *testing.T) {
 	m := compile(t)
 	stop := make(chan struct{})
 	done := make(chan error)
-	for range 4 {
+	const guests = 8
+	for range guests {
 		i := instance(t, m, vm.State{}, 4)
 		go func() {
 			meter := &vm.Meter{Budget: 1 << 62, Check: func(context.Context, vm.Guest) error {
@@ -327,7 +328,7 @@ func TestGuestLetsGarbageCollectorIn(t *testing.T) {
 		took = append(took, time.Since(begin))
 	}
 	close(stop)
-	for range 4 {
+	for range guests {
 		if err := <-done; !errors.Is(err, errAsked) {
 			t.Error(err)
 		}

@@ -1,0 +1,64 @@
+package vm
+
+import (
+	"context"
+	"runtime"
+	"time"
+)
+
+// Guests that compute for long share the processors in turns: of those that have computed for more than youth,
+// only as many go on at once as there are processors, and the others wait in line at the end of a slice. What
+// else the program does (answer, collect garbage, start the next run) so competes with that many guests, however
+// many there are.
+//
+//	computing --slice ends--> in line --a seat is free--> computing
+//	    |                        `------ patience ------> computing, without a seat
+//	    `--waits for the host, or is done: the seat is given up
+//
+// A seat that is held too long, by a guest in a long host function, costs the others patience and no more.
+var seats = make(chan struct{}, runtime.GOMAXPROCS(0))
+
+const (
+	youth    = 5 * time.Millisecond
+	patience = 20 * time.Millisecond
+)
+
+// share lets others compute before the guest goes on.
+func (m *Meter) share(ctx context.Context) {
+	m.rise()
+	// Compiled guests cannot be preempted: without this, two of them would hold up the rest of the
+	// program for the scheduler's time slice of 10 ms.
+	runtime.Gosched()
+	if m.computed < youth {
+		return
+	}
+	select {
+	case seats <- struct{}{}:
+		m.seated = true
+		return
+	default:
+	}
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case seats <- struct{}{}:
+		m.seated = true
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// rise gives up the seat.
+func (m *Meter) rise() {
+	if m.seated {
+		m.seated = false
+		<-seats
+	}
+}
+
+// Waiting tells that the guest whose call ctx comes from is about to wait for the host, and needs no processor.
+func Waiting(ctx context.Context) {
+	if f, ok := ctx.Value(frameKey{}).(*frame); ok {
+		f.meter.rise()
+	}
+}
