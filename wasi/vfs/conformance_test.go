@@ -127,6 +127,12 @@ func TestConformance(t *testing.T) {
 		}},
 		"host folder, mounted read-only": {Dir: "/mnt/x", New: func(t testing.TB) *vfs.Namespace { return mounted(t, hostDir(t, filledDir(t), true), vfs.ModeReadOnly) }},
 		"fs.FS":                          {Dir: "/mnt/x", New: func(t testing.TB) *vfs.Namespace { return mounted(t, ioFS(t), vfs.ModeReadOnly) }},
+		"fs.FS, seeking": {Dir: "/mnt/x", New: func(t testing.TB) *vfs.Namespace {
+			return mounted(t, must(vfs.NewIOFS(plainFS{filledMap(), true})), vfs.ModeReadOnly)
+		}},
+		"fs.FS, streaming": {Dir: "/mnt/x", New: func(t testing.TB) *vfs.Namespace {
+			return mounted(t, must(vfs.NewIOFS(plainFS{filledMap(), false})), vfs.ModeReadOnly)
+		}},
 		"zip, stored": {Dir: "/mnt/x", New: func(t testing.TB) *vfs.Namespace {
 			return mounted(t, filledZip(t, zip.Store, vfs.ZipOptions{}), vfs.ModeReadOnly)
 		}},

@@ -46,8 +46,9 @@ type HostDirOptions struct {
 	GrowBytes int64
 }
 
-// maxHostFolders is the number of folders that a HostDir keeps open to find names faster.
-const maxHostFolders = 64
+// maxHostFolders is the number of folders that a HostDir keeps open to find names faster, besides those that
+// handles need. There may be a thousand HostDirs.
+const maxHostFolders = 16
 
 // hostID names a file of the host for as long as it is open.
 type hostID struct{ dev, ino uint64 }

@@ -52,14 +52,15 @@ func readHostDir(root *os.Root, f *os.File, list []DirEntry) ([]DirEntry, error)
 // parseDirents reads records of struct linux_dirent64: ino 8 bytes, off 8, reclen 2, type 1, name up to a NUL.
 func parseDirents(root *os.Root, b []byte, list []DirEntry) ([]DirEntry, error) {
 	const header = 19
+	names := string(b) // one allocation for all of them
 	for len(b) >= header {
 		size := int(binary.NativeEndian.Uint16(b[16:]))
 		if size < header || size > len(b) {
 			return nil, ErrIO
 		}
 		e := DirEntry{Ino: binary.NativeEndian.Uint64(b), Kind: direntKind(b[18])}
-		name, _, _ := strings.Cut(string(b[header:size]), "\x00")
-		b = b[size:]
+		name, _, _ := strings.Cut(names[header:size], "\x00")
+		b, names = b[size:], names[size:]
 		if name == "." || name == ".." || !legalName(name) {
 			continue
 		}

@@ -370,3 +370,20 @@ func TestHostGrowth(t *testing.T) {
 		t.Error(st.Size())
 	}
 }
+
+// TestHostSync waits for the disk with the deadline in view.
+func TestHostSync(t *testing.T) {
+	ns := namespace(t, vfs.Config{Mounts: []vfs.Mount{{Path: "/mnt/x", FS: hostDir(t, t.TempDir(), true), Mode: vfs.ModeReadWrite}}},
+		vfs.Options{Check: func() error { return nil }})
+	h := openFile(t, ns, "/mnt/x/f", rwc)
+	must(h.WriteAt(make([]byte, 1<<20), 0))
+	for _, dataOnly := range []bool{true, false} {
+		ok(t, h.Sync(dataOnly))
+	}
+	d := openFile(t, ns, "/mnt/x", vfs.OpenDirectory)
+	ok(t, d.Sync(false))
+	ok(t, h.Close())
+	if err := h.Sync(false); err != vfs.ErrBadHandle {
+		t.Error(err)
+	}
+}
