@@ -13,11 +13,17 @@ from asyncio import base_events, events, tasks
 
 from . import closed
 
+__file__ = (lambda: None).__code__.co_filename
+
+class _Wake(Exception):
+    """Ends a sleep of the loop, so that it looks at what a signal handler asked for."""
+
+
 class _Clock:
     """What a loop calls its selector: here only a place to sleep."""
 
     def __init__(self):
-        self._closed = False
+        self.sleeping = False
 
     def select(self, timeout):
         if timeout is None:
@@ -26,11 +32,17 @@ class _Clock:
                 " in this sandbox can bring about"
             )
         if timeout > 0:
-            time.sleep(timeout)
+            try:
+                self.sleeping = True
+                time.sleep(timeout)
+            except _Wake:
+                pass
+            finally:
+                self.sleeping = False
         return ()
 
     def close(self):
-        self._closed = True
+        pass
 
     def get_map(self):
         return {}
@@ -47,7 +59,8 @@ class Loop(base_events.BaseEventLoop):
         pass
 
     def _write_to_self(self):
-        pass
+        if self._selector.sleeping:
+            raise _Wake
 
     def run_forever(self):
         with _outside_turn():
@@ -86,7 +99,7 @@ def _outside_turn():
     a program that was told to write it need not know that its host understands a bare await. In
     a loop of the program's own it stays the error that it is in CPython."""
     loop = events._get_running_loop()
-    if loop is None or loop is not _turns:
+    if loop is None or _turns is None or loop is not _turns._loop:
         yield
         return
     task = tasks._swap_current_task(loop, None)
@@ -119,16 +132,30 @@ def install():
     run = outside(runners.run)
     runners.Runner.run = outside(runners.Runner.run)
     asyncio.run = runners.run = run
+    runners.Runner._on_sigint = _on_sigint
 
 
-# The loop on which a session's own awaits run. It stays, so that tasks go on in the next turn.
+def _on_sigint(self, signum, frame, main_task):
+    """The handler of an interrupt while a Runner runs. Code that computes gets the exception where it
+    is; the loop itself, which an exception would leave in pieces, cancels the main task instead."""
+    self._interrupt_count += 1
+    file = frame.f_code.co_filename if frame is not None else ""
+    in_loop = "/asyncio/" in file or file == __file__
+    if self._interrupt_count == 1 and in_loop and not main_task.done():
+        main_task.cancel()
+        self._loop.call_soon_threadsafe(lambda: None)
+        return
+    raise KeyboardInterrupt
+
+
+# What a session's own awaits run on. It stays, so that tasks go on in the next turn.
 _turns = None
 
 
 def run_turn(coroutine):
     """Runs a coroutine that a turn's own text has become."""
     global _turns
-    if _turns is None or _turns.is_closed():
-        _turns = Loop()
-    events.set_event_loop(_turns)
-    return _turns.run_until_complete(coroutine)
+    if _turns is None or _turns.get_loop().is_closed():
+        _turns = asyncio.Runner(loop_factory=Loop)
+    events.set_event_loop(_turns.get_loop())
+    return _turns.run(coroutine)

@@ -134,8 +134,6 @@ def install():
         init(self, exc_type, *args, **kwargs)
         if isinstance(exc_type, type) and issubclass(exc_type, ModuleNotFoundError):
             self._str = self._str.partition(". Site initialization is disabled")[0]
-        if not self.stack and self.exceptions is None:
-            self.stack = None  # nothing but hidden frames: no heading either
 
     traceback.TracebackException.__init__ = __init__
 

@@ -1,6 +1,5 @@
 """Limits that the interpreter keeps itself, and the signal by which the host stops a program."""
 
-import functools
 import signal
 import sys
 
@@ -19,6 +18,4 @@ def setrecursionlimit(limit, /):
 def install():
     setrecursionlimit.__module__ = "sys"
     sys.setrecursionlimit = setrecursionlimit
-    # The handler is CPython's own, wrapped so that asyncio does not take it for the default and put
-    # one in its place that only cancels a task: a sleeping loop would sleep on.
-    signal.signal(signal.SIGINT, functools.partial(signal.default_int_handler))
+    signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -45,9 +45,6 @@ class _In(io.FileIO):
 
     touched = False
 
-    def close(self):
-        pass
-
     def readinto(self, buffer):
         _In.touched = True
         _flush(stdout)  # a prompt comes before its answer
@@ -112,7 +109,7 @@ def renew():
         stdout = _open_out()
     if _broken(stderr):
         stderr = _open_err()
-    if _In.touched:
+    if _In.touched or _broken(stdin):
         stdin = _open_in()  # what was read ahead belongs to the turn before
     install()
 

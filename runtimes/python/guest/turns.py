@@ -108,8 +108,9 @@ _ASSIGNS = re.compile(r"[\w.]+ *(?:[-+*/%&|^@]|//|\*\*|<<|>>)?= *[^=\s]")
 _SIMPLE = frozenset("'\"()[]{}#;")  # an assignment without these is one whatever stands before it
 _STATEMENT = re.compile(
     r"(?:import|from|def|class|for|while|if|with|try|del|return|raise|assert|pass|global|nonlocal"
-    r"|break|continue|async|elif|else|except|finally|@)\b|@"
+    r"|break|continue|async)\b|@"
 )
+_CONTINUES = re.compile(r"[ \t)\]}#\n]|(?:elif|else|except|finally)\b")
 
 
 def _run(source, name):
@@ -117,8 +118,8 @@ def _run(source, name):
     if source[:1] == "\ufeff":
         source = source[1:]
     linecache.cache[name] = (len(source), None, source.splitlines(True), name)
-    code, last = _compile(source, name)
-    if code is not None:
+    statements, last = _compile(source, name)
+    for code in statements:
         if code.co_flags & _COROUTINE:
             aio.run_turn(eval(code, names))
         else:
@@ -132,68 +133,65 @@ def _run(source, name):
 
 
 def _compile(source, name):
-    """Code for all statements, and for the expression at their end if there is one and its value
-    is wanted (no semicolon follows)."""
+    """Code objects for the statements, and one for the expression at their end if there is one and its
+    value is wanted (no semicolon follows).
+
+    Where the last line that is not indented starts a statement or an expression, what stands before it
+    and what follows are compiled apart, which saves the syntax tree: its objects cost more than all the
+    rest. If both are whole, so is the division, since no string or bracket spans it.
+    """
     body = source.rstrip()
     if not body or body[-1] == ";":
-        return _statements(source, name), None
-    # The last statement starts at the last line that is not indented, most often. Cutting there
-    # saves the syntax tree, whose objects cost more than all the rest.
+        return (_statements(source, name),), None
     start = body.rfind("\n") + 1
     line = body[start:]
     if _ASSIGNS.match(line) and _SIMPLE.isdisjoint(line):
-        # An assignment, or the end of a statement that is one or is wrong.
-        return _statements(source, name), None
-    while start and (body[start] in " \t)]}#\n" or body.startswith(("else", "elif", "except", "finally"), start)):
+        return (_statements(source, name),), None
+    while start and _CONTINUES.match(body, start):
         start = body.rfind("\n", 0, start - 1) + 1
-    if _STATEMENT.match(body, start) or _ASSIGNS.match(body, start):
-        if not (_in_string(body, start) or ";" in body[start:]):
-            return _statements(source, name), None
-    else:
-        try:
-            tail = "\n" * body.count("\n", 0, start) + body[start:]
-            last = compile(tail, name, "eval", _FLAGS, True)
-            if start == 0:
-                return None, last
-            code = compile(body[:start], name, "exec", _FLAGS, True)
-            if code.co_flags & _FUTURES:
-                last = compile(tail, name, "eval", _FLAGS | code.co_flags & _FUTURES, True)
-            return code, last
-        except SyntaxError:
-            pass
-    return _by_tree(source, name)
-
-
-def _in_string(body, start):
-    """Whether the line at start may lie in a string that spans lines."""
-    return '"""' in body or "'''" in body or body[:start].endswith("\\\n")
+    parts = None
+    try:
+        before = compile(body[:start], name, "exec", _FLAGS, True) if start else None
+        flags = _FLAGS
+        if before is not None:
+            flags |= before.co_flags & _FUTURES
+        tail = "\n" * body.count("\n", 0, start) + body[start:]
+        if _STATEMENT.match(body, start) or _ASSIGNS.match(body, start):
+            if ";" not in tail:
+                parts = (before, compile(tail, name, "exec", flags, True)), None
+        else:
+            parts = (before,), compile(tail, name, "eval", flags, True)
+    except SyntaxError:
+        pass  # told below, of the whole
+    if parts is None:
+        return _by_tree(source, name)
+    statements, last = parts
+    return [code for code in statements if code is not None], last
 
 
 def _statements(source, name):
-    try:
-        return compile(source, name, "exec", _FLAGS, True)
-    except SyntaxError:
-        changed = _without_magic(source)
-        if changed is None:
-            raise
-    return compile(changed, name, "exec", _FLAGS, True)
+    return _parse(source, name, _FLAGS)
 
 
 def _by_tree(source, name):
-    try:
-        tree = compile(source, name, "exec", _FLAGS | ast.PyCF_ONLY_AST, True)
-    except SyntaxError:
-        changed = _without_magic(source)
-        if changed is None:
-            raise
-        tree = compile(changed, name, "exec", _FLAGS | ast.PyCF_ONLY_AST, True)
+    tree = _parse(source, name, _FLAGS | ast.PyCF_ONLY_AST)
     last = None
     if tree.body and isinstance(tree.body[-1], ast.Expr):
         last = ast.Expression(tree.body.pop().value)
     code = compile(tree, name, "exec", _FLAGS, True)
     if last is not None:
         last = compile(last, name, "eval", _FLAGS | code.co_flags & _FUTURES, True)
-    return code, last
+    return (code,), last
+
+
+def _parse(source, name, flags):
+    try:
+        return compile(source, name, "exec", flags, True)
+    except SyntaxError:
+        plain = _without_magic(source)
+        if plain is None:
+            raise
+    return compile(plain, name, "exec", flags, True)
 
 
 _MAGIC = re.compile(r"^([ \t]*)(%{1,2}|!)([^\n]*)", re.MULTILINE)
