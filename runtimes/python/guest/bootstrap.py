@@ -34,6 +34,7 @@ def bake():
     threads.install_multiprocessing(closed.no_processes)
     closed.install_os()
     closed.install_subprocess()
+    closed.install_hashlib()
     closed.install_network()
     preload.science()
 

@@ -252,6 +252,8 @@ def _file_hint(error):
 
 def _os_hint(error):
     n = error.errno
+    if "jpeg not available" in str(error):
+        return "This build of Pillow can neither read nor write JPEG: use PNG, which it can."
     where = f"{error.filename} is" if isinstance(error.filename, str) else "That place is"
     if n == errno.EROFS:
         return where + " read-only; write under /data (kept) or /tmp."

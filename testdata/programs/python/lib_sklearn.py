@@ -1,0 +1,20 @@
+# scikit-learn trains and judges; asking for all processors is no error.
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_iris
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.metrics import accuracy_score, confusion_matrix
+from sklearn.model_selection import cross_val_score, train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+X, y = load_iris(return_X_y=True)
+a, b, c, d = train_test_split(X, y, random_state=0)
+model = make_pipeline(StandardScaler(), LogisticRegression()).fit(a, c)
+assert accuracy_score(d, model.predict(b)) > 0.9
+assert confusion_matrix(d, model.predict(b)).shape == (3, 3)
+scores = cross_val_score(RandomForestClassifier(10, n_jobs=-1, random_state=0), X, y, cv=3, n_jobs=-1)
+assert scores.mean() > 0.9
+assert len(set(KMeans(3, n_init=2, random_state=0).fit_predict(X))) == 3
+line = LinearRegression().fit([[0], [1], [2]], [1, 3, 5])
+assert line.coef_.round(6).tolist() == [2] and round(float(line.intercept_), 6) == 1
