@@ -198,6 +198,69 @@ func (s *scanner) skipSpace() (newline bool) {
 	return newline
 }
 
+// nesting tokens begin something that a parser recurses into, without a bracket: functions, operators before
+// their operand or grouping to the right, statements in statements, and the types of TypeScript.
+var nestingWords = map[string]bool{
+	"if": true, "for": true, "while": true, "do": true, "with": true, "new": true, "typeof": true, "void": true, "delete": true,
+	"await": true, "yield": true, "keyof": true, "infer": true, "readonly": true, "unique": true, "extends": true, "function": true,
+	"class": true, "async": true, "throw": true, "return": true,
+}
+
+// tooDeep says on which line src nests deeper than most, 0 when it does not. It counts open brackets and, in each of them, the
+// tokens since the last separator that may nest without one. It may count too many, never too few.
+func tooDeep(src string, most int) int {
+	s := scanner{src: src}
+	counts := []int{0} // nesting tokens since the last separator, in each open bracket
+	total := 0
+	reset := func() {
+		last := len(counts) - 1
+		total -= counts[last]
+		counts[last] = 0
+	}
+	for {
+		before, value := s.prev, s.value
+		t := s.next()
+		if t.kind == tokEOF {
+			return 0
+		}
+		nests := false
+		switch {
+		case t.kind == tokWord && !t.afterDot:
+			if value && (t.newline || before.text == "}") {
+				reset() // a statement begins
+			}
+			nests = nestingWords[t.text] && !(t.text == "if" && before.text == "else")
+		case t.kind == tokPunct:
+			switch t.text {
+			case ";", ",":
+				reset()
+			case "=>", "=", "?", "!", "~", ":", "<":
+				nests = true
+			case "+", "-", "++", "--", "*":
+				nests = !value || before.text == "*"
+			}
+		}
+		if nests {
+			counts[len(counts)-1]++
+			total++
+		}
+		for len(counts) <= len(s.brackets) {
+			counts = append(counts, 0)
+		}
+		for len(counts) > len(s.brackets)+1 {
+			last := len(counts) - 1
+			total -= counts[last]
+			counts = counts[:last]
+			if t.text == "}" && !s.value {
+				reset() // a block ends, and with it its statement
+			}
+		}
+		if total+len(s.brackets) > most {
+			return 1 + strings.Count(src[:t.from], "\n")
+		}
+	}
+}
+
 func isWordStart(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c == '$' || c == '#' || c == '\\' || c >= utf8.RuneSelf
 }

@@ -73,6 +73,37 @@ func TestStripTypesErrors(t *testing.T) {
 	}
 }
 
+// TestTooDeep: whatever makes a parser recurse is counted, and ordinary code is not.
+func TestTooDeep(t *testing.T) {
+	const n = maxNesting + 1
+	repeat := func(s string) string { return strings.Repeat(s, n) }
+	for _, src := range []string{
+		repeat("("), repeat("["), repeat("{"), repeat("`${"), repeat("({a:"), repeat("[..."), "let x: " + repeat("A<"), "let x: " + repeat("(a)=>") + "A",
+		repeat("!") + "1", repeat("- ") + "1", repeat("a=>") + "1", repeat("a=>\n") + "1", repeat("async a=>") + "1", repeat("a=") + "1", repeat("a\n=") + "1",
+		repeat("a?") + "1" + repeat(":1"), "a" + repeat("?b:c"), "a" + repeat("**a"), repeat("if(1)") + ";", repeat("if(1)\n") + ";", repeat("while(1)") + ";",
+		repeat("for(;;)") + ";", repeat("do "), repeat("l:") + ";", repeat("l:\n") + ";", repeat("new ") + "a", repeat("await ") + "1", repeat("typeof ") + "1",
+		"function* g(){" + repeat("yield ") + "1}", repeat("function f(){"), repeat("x=function(){"), repeat("class A{static x="), repeat("class extends "),
+		"type X=" + repeat("A extends B?C:") + "D", "let x: " + repeat("keyof ") + "A", repeat("<any>") + "x", repeat("<a>"), repeat("<a>{"),
+	} {
+		if tooDeep(src, maxNesting) == 0 {
+			t.Errorf("not too deep: %.60q", src)
+		}
+	}
+	for _, src := range []string{
+		"1" + repeat("+a") + repeat("+a"), "a" + repeat(".b()"), "a" + repeat(",a"), "if(a){}" + repeat("else if(a){}"), "let x: A" + repeat("[]"),
+		repeat("let a = b ? c : d\nfoo(a)\nif (x) { y = 1 }\n"), repeat("const f = (x: number) => x + 1;\n"), "[" + repeat("{ a: 1, b: [2] },") + "]",
+	} {
+		if line := tooDeep(src, maxNesting); line != 0 {
+			t.Errorf("too deep at line %d: %.60q", line, src)
+		}
+	}
+	_, err := StripTypes("\n"+repeat("a=>")+"1", "deep.ts")
+	var e *SyntaxError
+	if !errors.As(err, &e) || e.Line != 2 || e.Text != "TypeScript nested deeper than 48 levels" {
+		t.Errorf("%v", err)
+	}
+}
+
 // FuzzStripTypes: what esbuild accepts keeps each statement at or after its line, and never panics.
 func FuzzStripTypes(f *testing.F) {
 	for _, s := range []string{"let a: number = 1", "enum A { B }\nA.B", "`a\n${b}\n`", "class A { private x = 1 }", "// c\nf(/* d */)\n", "a\n\n\nb"} {
