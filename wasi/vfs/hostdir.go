@@ -29,6 +29,7 @@ type HostDir struct {
 
 	mu     sync.Mutex
 	open   map[hostID]*hostNode // folders with an open os.Root
+	opened int                  // os.Roots besides that of the top (two goroutines may open the same folder)
 	oldest *hostNode            // of those, in order of last use
 	newest *hostNode
 	devs   []uint64 // devices met, that of the folder first
@@ -57,11 +58,11 @@ type hostID struct{ dev, ino uint64 }
 // while its os.Root is open.
 type hostNode struct {
 	fs   *HostDir
-	id   hostID
 	kind Kind
 	stat Stat // of anything but a folder: as Lookup saw it
 
 	// Guarded by fs.mu.
+	id         hostID
 	parent     *hostNode // nil for the top
 	name       string
 	root       *os.Root // of a folder; nil when not open
@@ -118,10 +119,11 @@ func (n *hostNode) acquireAt(depth int) (*os.Root, error) {
 		h.mu.Unlock()
 		return nil, ErrStale
 	case n.root != nil:
+		root := n.root
 		n.users++
 		h.use(n)
 		h.mu.Unlock()
-		return n.root, nil
+		return root, nil
 	}
 	parent, name := n.parent, n.name
 	h.mu.Unlock()
@@ -142,20 +144,21 @@ func (n *hostNode) acquireAt(depth int) (*os.Root, error) {
 		_ = root.Close()
 		return nil, hostError(err)
 	}
-	if _, id := hostStat(fi); id != n.id { // something else has the name by now
-		_ = root.Close()
-		return nil, ErrNotExist
-	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if n.root != nil || h.closed {
+	switch {
+	case h.closed:
 		_ = root.Close()
-		if h.closed {
-			return nil, ErrStale
-		}
-	} else {
+		return nil, ErrStale
+	case n.root != nil: // someone else was faster
+		_ = root.Close()
+	default:
+		// If something else has the name by now, or the file system does not keep its numbers, this is the
+		// folder of that name: it lies in the same folder above.
+		_, n.id = hostStat(fi)
 		n.root = root
 		h.open[n.id] = n
+		h.opened++
 	}
 	n.users++
 	h.use(n)
@@ -181,12 +184,13 @@ func (h *HostDir) use(n *hostNode) {
 		h.oldest = n
 	}
 	h.newest = n
-	for o := h.oldest; o != nil && len(h.open) > maxHostFolders; {
+	for o := h.oldest; o != nil && h.opened > maxHostFolders; {
 		next := o.next
 		if o.users == 0 {
 			h.unlink(o)
 			_ = o.root.Close()
 			o.root = nil
+			h.opened--
 			if h.open[o.id] == o {
 				delete(h.open, o.id)
 			}
