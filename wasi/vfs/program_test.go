@@ -424,7 +424,7 @@ func randomProgram(seed uint64, steps int) []byte {
 func TestPrograms(t *testing.T) {
 	for _, kind := range []string{"memory", "host", "overlay"} {
 		t.Run(kind, func(t *testing.T) {
-			for seed := range uint64(15) {
+			for seed := range uint64(10) {
 				t.Run(fmt.Sprint(seed), func(t *testing.T) { runProgram(t, kind, randomProgram(seed, 300)) })
 			}
 		})
