@@ -65,47 +65,66 @@ func brokenLen(b []byte) int {
 	return n
 }
 
+// maxCodec bounds in bytes what is converted in the host's memory. UTF-8 is not.
+const maxCodec = 64 << 20
+
+func (in *interp) tooLarge() uint64 {
+	return in.throw("RangeError", "more than 64 MiB cannot be converted at once", "ERR_STRING_TOO_LONG")
+}
+
 // encode turns text into bytes, as Buffer.from(text, encoding) does.
 func (in *interp) encode(a arguments) uint64 {
-	encoding := a.text(0, maxName)
-	var out []byte
-	ok := in.bytesOf(a.value(1), func(b []byte) {
-		switch encoding {
-		case "latin1":
-			out = fromText(b, func(out []byte, r rune) []byte {
-				if r > 0xffff {
-					_, low := utf16.EncodeRune(r)
-					high, _ := utf16.EncodeRune(r)
-					return append(out, byte(high), byte(low))
-				}
-				return append(out, byte(r))
-			})
-		case "utf16le":
-			out = fromText(b, func(out []byte, r rune) []byte {
-				if r > 0xffff {
-					high, low := utf16.EncodeRune(r)
-					out = binary.LittleEndian.AppendUint16(out, uint16(high))
-					r = low
-				}
-				return binary.LittleEndian.AppendUint16(out, uint16(r))
-			})
-		case "hex":
-			n := 0
-			for n+1 < len(b) && isHex(b[n]) && isHex(b[n+1]) {
-				n += 2
-			}
-			out = make([]byte, n/2)
-			hex.Decode(out, b[:n])
-		case "base64":
-			out = decodeBase64(b)
-		default:
-			out = append(out, validUTF8(b)...)
-		}
-	})
-	if !ok {
+	encoding, lenAt := a.text(0, maxName), in.b.Cell
+	p := uint32(in.call("JS_ToCStringLen2", uint64(in.b.Ctx), uint64(lenAt), uint64(a.value(1)), 0))
+	if p == 0 {
 		return 0
 	}
-	return in.buffer(len(out), func(b []byte) { copy(b, out) })
+	result := in.encodeAt(encoding, p, in.u32(lenAt))
+	in.call("JS_FreeCString", uint64(in.b.Ctx), uint64(p))
+	return result
+}
+
+// encodeAt encodes n bytes of WTF-8 at address p.
+func (in *interp) encodeAt(encoding string, p, n uint32) uint64 {
+	b := in.view(p, n)
+	if encoding == "utf8" && utf8.Valid(b) { // from one place of the guest to another
+		return in.buffer(int(n), func(dst []byte) { copy(dst, in.view(p, n)) })
+	}
+	if n > maxCodec {
+		return in.tooLarge()
+	}
+	var out []byte
+	switch encoding {
+	case "latin1":
+		out = fromText(b, func(out []byte, r rune) []byte {
+			if r > 0xffff {
+				high, low := utf16.EncodeRune(r)
+				return append(out, byte(high), byte(low))
+			}
+			return append(out, byte(r))
+		})
+	case "utf16le":
+		out = fromText(b, func(out []byte, r rune) []byte {
+			if r > 0xffff {
+				high, low := utf16.EncodeRune(r)
+				out = binary.LittleEndian.AppendUint16(out, uint16(high))
+				r = low
+			}
+			return binary.LittleEndian.AppendUint16(out, uint16(r))
+		})
+	case "hex":
+		n := 0
+		for n+1 < len(b) && isHex(b[n]) && isHex(b[n+1]) {
+			n += 2
+		}
+		out = make([]byte, n/2)
+		hex.Decode(out, b[:n])
+	case "base64":
+		out = decodeBase64(b)
+	default:
+		out = replaceInvalid(b, true)
+	}
+	return in.buffer(len(out), func(dst []byte) { copy(dst, out) })
 }
 
 // fromText appends each code point of WTF-8 text; a lone surrogate comes as itself.
@@ -156,6 +175,12 @@ func (in *interp) decode(a arguments) uint64 {
 	encoding := a.text(0, maxName)
 	p, n := a.bytes(1)
 	b := in.view(p, n)
+	if (encoding == "utf8" || encoding == "utf8-fatal") && utf8.Valid(b) {
+		return in.box(value(in.call("JS_NewStringLen", uint64(in.b.Ctx), uint64(p), uint64(n))))
+	}
+	if n > maxCodec {
+		return in.tooLarge()
+	}
 	switch encoding {
 	case "latin1":
 		return in.textOf(func(out []byte) []byte {
@@ -175,9 +200,6 @@ func (in *interp) decode(a arguments) uint64 {
 	}
 	if label, ok := strings.CutPrefix(encoding, "label:"); ok {
 		return in.decodeLabel(label, b)
-	}
-	if utf8.Valid(b) {
-		return in.box(value(in.call("JS_NewStringLen", uint64(in.b.Ctx), uint64(p), uint64(n))))
 	}
 	if encoding == "utf8-fatal" {
 		return in.null()

@@ -19,9 +19,13 @@ func (in *interp) display(s *turn, v value) error {
 	if s.Door == nil || v.tag() == tagUndefined {
 		return nil
 	}
-	text, ok := plain(v)
-	if ok {
+	if text, ok := plain(v); ok {
 		return in.show(s, `{"main":true,"data":{"text/plain":"`+text+`"`+jsonForm(v, text)+`}}`)
+	}
+	if t := v.tag(); t == tagString || t == tagRope {
+		if text, ok := in.stringOf(v, maxPlain+1); ok && plainText(text) {
+			return in.show(s, `{"main":true,"data":{"text/plain":"'`+text+`'","application/json":"`+text+`"}}`)
+		}
 	}
 	h := in.invoke(in.b.Funcs["show"], v, boolValue(true))
 	if h.exception() { // a getter or a proxy of the program threw
@@ -66,6 +70,22 @@ func plain(v value) (string, bool) {
 		return "null", true
 	}
 	return "", false
+}
+
+// maxPlain bounds the text that is shown without asking the guest; util.inspect cuts longer ones.
+const maxPlain = 10000
+
+// plainText says whether s needs no escape in JavaScript's single quotes nor in JSON.
+func plainText(s string) bool {
+	if len(s) > maxPlain {
+		return false
+	}
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '\'' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 // jsonForm is the JSON form of a plain value, as a further field of its bundle; NaN and infinities have none.

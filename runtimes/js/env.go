@@ -21,7 +21,7 @@ type Env struct {
 	Stdout, Stderr io.Writer
 	// Clock is the host's own when nil.
 	Clock Clock
-	// Location is the time zone of Date, UTC when nil.
+	// Location is the time zone of Date. When nil it is the one that the turn's environment names in TZ, or UTC.
 	Location *time.Location
 	// Dir is the working directory, "/data" when empty.
 	Dir string

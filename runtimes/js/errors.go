@@ -43,10 +43,8 @@ func (in *interp) uncaught(s *turn, e value) (runtimes.Outcome, error) {
 	at := s.where(r)
 	out.Error.Line = at.Line
 	out.Error.Hint = hint(r)
-	var b strings.Builder
-	b.WriteString(s.excerpt(at))
-	out.Error.Traceback = b.String() + r.Text
-	s.print(2, b.String()+"Uncaught "+strings.TrimRight(r.Text, "\n")+"\n")
+	out.Error.Traceback = s.excerpt(at) + "Uncaught " + strings.TrimRight(r.Text, "\n")
+	s.print(2, out.Error.Traceback+"\n")
 	in.cleanUp(s)
 	return out, nil
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -179,14 +178,6 @@ func (s *sandbox) ok(source string, change ...func(*runtimes.Turn)) *result {
 		s.t.Fatalf("%.200s\nerror %v, outcome %+v, exception %+v\nstdout: %.2000s\nstderr: %.2000s", source, r.err, r.Outcome, r.Error, r.stdout, r.stderr)
 	}
 	return r
-}
-
-// prints checks what source writes to standard output.
-func prints(t testing.TB, source, want string) {
-	t.Helper()
-	if got := run(t, source).stdout; got != want {
-		t.Errorf("%s\nprinted\n%s\nwant\n%s", strings.TrimSpace(source), got, want)
-	}
 }
 
 // sleeper is a clock whose sleep ends when the sandbox is to be interrupted, as the engine's does.

@@ -1,7 +1,6 @@
 package js
 
 import (
-	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/md5"
@@ -290,18 +289,41 @@ func (in *interp) write(s *turn, a arguments) {
 	w := s.env.writer(a.int(0))
 	switch v := a.value(1); v.tag() {
 	case tagString, tagRope:
-		in.bytesOf(v, func(b []byte) { w.Write(validUTF8(b)) })
+		in.bytesOf(v, func(b []byte) { writeText(w, b) })
 	case tagObject:
 		p, n := a.bytes(1)
 		w.Write(in.view(p, n))
 	}
 }
 
+// writeText writes text of the interpreter, which may be as long as the guest's memory, without a copy of all of it.
+func writeText(w io.Writer, b []byte) {
+	if utf8.Valid(b) {
+		w.Write(b)
+		return
+	}
+	const chunk = 64 << 10
+	for len(b) > 0 {
+		n := min(len(b), chunk)
+		for n < len(b) && !utf8.RuneStart(b[n]) {
+			n++
+		}
+		w.Write(validUTF8(b[:n]))
+		b = b[n:]
+	}
+}
+
+// maxFrame bounds what goes through the door at once, in bytes; the host refuses more anyway.
+const maxFrame = 64 << 20
+
 func (in *interp) door(s *turn, a arguments) uint64 {
 	header := a.text(1, maxDisplay)
 	p, n := a.bytes(2)
 	if s.Door == nil {
 		return in.box(in.newString(`{"name":"Error","message":"the host offers nothing here"}`))
+	}
+	if n > maxFrame {
+		return in.box(in.newString(`{"name":"RangeError","message":"the body is larger than 64 MiB"}`))
 	}
 	frame := make([]byte, 0, 5+len(header)+int(n))
 	frame = append(frame, byte(a.int(0)))
@@ -349,7 +371,7 @@ func (in *interp) hash(a arguments) uint64 {
 	i := uint32(1)
 	if a.value(1).tag() == tagObject { // key, offset, length
 		p, n := a.bytes(1)
-		h = hmac.New(newHash, bytes.Clone(in.view(p, n)))
+		h = hmac.New(newHash, in.view(p, n))
 		i += 2
 	}
 	p, n := a.bytes(i + 1)
@@ -376,11 +398,15 @@ func location(name string) *time.Location {
 	return l
 }
 
+// location is the program's time zone: the sandbox's, or that of the variable TZ, or UTC.
 func (s *turn) location() *time.Location {
-	if s.env.Location == nil {
-		return time.UTC
+	if s.env.Location != nil {
+		return s.env.Location
 	}
-	return s.env.Location
+	if l := location(s.Env["TZ"]); l != nil {
+		return l
+	}
+	return time.UTC
 }
 
 func (in *interp) zone(s *turn, a arguments) uint64 {
@@ -425,7 +451,10 @@ func hostPromiseRejection(ctx context.Context, g vm.Guest, stack []uint64) {
 }
 
 func (in *interp) compile(a arguments) uint64 {
-	src := a.text(0, maxSource)
+	src := a.text(0, maxSource+1)
+	if len(src) > maxSource {
+		return in.throw("RangeError", "the file is too large to run", "")
+	}
 	return in.box(in.eval(src, a.text(1, maxPath), 0))
 }
 

@@ -168,7 +168,7 @@ func (d *Driver) Boot(ctx context.Context, g vm.Guest) (info runtimes.BootInfo, 
 
 // gcThreshold is the size of the heap in bytes at which the first collection of cycles runs. The
 // image's heap is about a megabyte; a collection touches all of it.
-const gcThreshold = 8 << 20
+const gcThreshold = 4 << 20
 
 // start makes runtime and context and allocates the driver's buffers.
 func (in *interp) start() error {

@@ -54,13 +54,6 @@ func (m *memFiles) write(p, text string) {
 	m.add(p, &memNode{data: []byte(text)})
 }
 
-func (m *memFiles) read(p string) string {
-	if n := m.nodes[p]; n != nil {
-		return string(n.data)
-	}
-	return ""
-}
-
 // find resolves links; the node is nil when only its parent is there.
 func (m *memFiles) find(p string, follow bool) (string, *memNode, error) {
 	for range 40 {

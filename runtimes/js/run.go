@@ -209,12 +209,13 @@ func (in *interp) link(s *turn) (out runtimes.Outcome, ended bool, err error) {
 		out, err = in.stopped(s)
 		return out, true, err
 	}
-	defer in.free(promise)
 	state := func() uint32 { return in.call32("JS_PromiseState", uint64(in.b.Ctx), uint64(promise)) }
 	if out, ended, err = in.loop(s, func() bool { return state() != promisePending }); ended || err != nil {
 		return out, true, err
 	}
-	if state() == promisePending {
+	pending := state() == promisePending
+	in.free(promise)
+	if pending {
 		return in.unsettled(s), true, nil
 	}
 	return out, false, nil

@@ -5,6 +5,7 @@
   const custom = Symbol.for("nodejs.util.inspect.custom");
   const { hasOwn, getPrototypeOf, getOwnPropertyDescriptor, getOwnPropertySymbols } = Object;
   const { ownKeys } = Reflect;
+  const { toStringTag } = Symbol;
   const { uncurry } = cloche;
 
   const propertyIsEnumerable = uncurry(Object.prototype.propertyIsEnumerable);
@@ -215,7 +216,7 @@
         }
       }
     }
-    if (ctx.seen.includes(value)) {
+    if (ctx.seen.length > 0 && ctx.seen.includes(value)) {
       ctx.circular ??= new Map();
       let index = ctx.circular.get(value);
       if (index === undefined) ctx.circular.set(value, index = ctx.circular.size + 1);
@@ -303,10 +304,9 @@
     const name = constructorName(ctx, value, depth);
     let tag = "";
     try {
-      tag = value[Symbol.toStringTag];
+      tag = value[toStringTag];
     } catch { /* a getter of the program */ }
-    if (typeof tag !== "string" || tag !== "" &&
-      (ctx.showHidden ? hasOwn : propertyIsEnumerable)(value, Symbol.toStringTag)) tag = "";
+    if (typeof tag !== "string" || tag !== "" && (ctx.showHidden ? hasOwn : propertyIsEnumerable)(value, toStringTag)) tag = "";
 
     let base = "";
     let entries = () => [];
@@ -316,7 +316,7 @@
 
     switch (class_) {
       case "Object": // the commonest first: the cases are compared in order
-        if (isInstance(value, Error)) {
+        if (name !== "Object" && isInstance(value, Error)) {
           keys = keysOf(ctx, value);
           base = formatError(ctx, value, name, tag, keys);
           keys = errorKeys(value, keys);
@@ -674,12 +674,19 @@
   }
 
   const identifier = /^[a-zA-Z_][a-zA-Z_0-9]*$/;
+  const knownKeys = { __proto__: null }; // whether a key is an identifier: the same ones come again and again
+  let keysKnown = 0;
 
   function formatKey(ctx, key, enumerable = true) {
     if (typeof key === "symbol") return `[${ctx.stylize(symbolText(key), "symbol")}]`;
     if (key === "__proto__") return "['__proto__']";
     if (!enumerable) return `[${key}]`;
-    return identifier.test(key) ? key : ctx.stylize(quote(key), "string");
+    let plain = knownKeys[key];
+    if (plain === undefined) {
+      plain = identifier.test(key);
+      if (keysKnown++ < 1000) knownKeys[key] = plain;
+    }
+    return plain ? key : ctx.stylize(quote(key), "string");
   }
 
   function formatProperty(ctx, value, depth, key, kind) {
