@@ -322,10 +322,13 @@
       b.#bytes = Uint8Array.prototype.slice.call(this.#bytes, start, end);
       return b;
     }
+    static bytes(blob) { return blob.#bytes; }
     stream() { throw cloche.unavailable("Blob.stream", "there are no web streams; use arrayBuffer() or text()"); }
     get [Symbol.toStringTag]() { return "Blob"; }
     [custom](depth, options, inspect) { return `Blob ${inspect({ size: this.size, type: this.type }, options)}`; }
   }
+  cloche.blobBytes = Blob.bytes;
+  delete Blob.bytes;
   class File extends Blob {
     #name;
     #modified;

@@ -90,50 +90,51 @@
     get [Symbol.toStringTag]() { return "FormData"; }
   }
 
-  // A body's bytes and the content type that it brings.
-  async function bodyOf(body) {
+  // A body's bytes, or what they come from, and the content type that it brings.
+  function extract(body) {
     if (body === undefined || body === null) return {};
     if (typeof body === "string") return { bytes: Buffer.from(body), type: "text/plain;charset=UTF-8" };
     if (body instanceof URLSearchParams) return { bytes: Buffer.from(body.toString()), type: "application/x-www-form-urlencoded;charset=UTF-8" };
-    if (body instanceof Blob) return { bytes: Buffer.from(await body.arrayBuffer()), type: body.type || undefined };
+    if (body instanceof Blob) return { bytes: cloche.blobBytes(body), type: body.type || undefined };
     if (ArrayBuffer.isView(body)) return { bytes: Buffer.from(new Uint8Array(body.buffer, body.byteOffset, body.byteLength)) };
     if (cloche.is.arrayBuffer(body)) return { bytes: Buffer.from(new Uint8Array(body)) };
-    if (body instanceof FormData) {
-      const boundary = `----cloche${cloche.cryptoModule.randomBytes(12).toString("hex")}`;
-      const quoted = (s) => s.replace(/["\r\n]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`);
-      const parts = [];
-      for (const [name, value] of body) {
-        parts.push(Buffer.from(`--${boundary}\r\nContent-Disposition: form-data; name="${quoted(name)}"`));
-        if (typeof value === "string") parts.push(Buffer.from(`\r\n\r\n${value}\r\n`));
-        else {
-          parts.push(Buffer.from(`; filename="${quoted(value.name)}"\r\nContent-Type: ${value.type || "application/octet-stream"}\r\n\r\n`),
-            Buffer.from(await value.arrayBuffer()), Buffer.from("\r\n"));
-        }
-      }
-      parts.push(Buffer.from(`--${boundary}--\r\n`));
-      return { bytes: Buffer.concat(parts), type: `multipart/form-data; boundary=${boundary}` };
-    }
-    if (typeof body[Symbol.asyncIterator] === "function" || typeof body !== "string" && typeof body[Symbol.iterator] === "function") {
-      const parts = [];
-      for await (const part of body) parts.push(typeof part === "string" ? Buffer.from(part) : part);
-      return { bytes: Buffer.concat(parts) };
-    }
+    if (body instanceof FormData) return multipart(body);
+    if (typeof body === "object" && (typeof body[Symbol.asyncIterator] === "function" || typeof body[Symbol.iterator] === "function")) return { source: body };
     return { bytes: Buffer.from(`${body}`), type: "text/plain;charset=UTF-8" };
   }
-  const typeOf = (body) => {
-    if (typeof body === "string") return "text/plain;charset=UTF-8";
-    if (body instanceof URLSearchParams) return "application/x-www-form-urlencoded;charset=UTF-8";
-    if (body instanceof Blob) return body.type;
-    return "";
-  };
+
+  function multipart(form) {
+    const boundary = `----cloche${cloche.cryptoModule.randomBytes(12).toString("hex")}`;
+    const escapes = { '"': "%22", "\r": "%0D", "\n": "%0A" };
+    const quoted = (s) => `"${s.replace(/["\r\n]/g, (c) => escapes[c])}"`;
+    const parts = [];
+    for (const [name, value] of form) {
+      parts.push(Buffer.from(`--${boundary}\r\nContent-Disposition: form-data; name=${quoted(name)}`));
+      if (typeof value === "string") {
+        parts.push(Buffer.from(`\r\n\r\n${value.replace(/\r\n|\r|\n/g, "\r\n")}\r\n`));
+      } else {
+        parts.push(Buffer.from(`; filename=${quoted(value.name)}\r\nContent-Type: ${value.type || "application/octet-stream"}\r\n\r\n`),
+          cloche.blobBytes(value), Buffer.from("\r\n"));
+      }
+    }
+    parts.push(Buffer.from(`--${boundary}--\r\n`));
+    return { bytes: Buffer.concat(parts), type: `multipart/form-data; boundary=${boundary}` };
+  }
+
+  async function gather(source) {
+    const parts = [];
+    for await (const part of source) parts.push(typeof part === "string" ? Buffer.from(part) : part);
+    return Buffer.concat(parts);
+  }
 
   // What Request and Response share.
   class Body {
-    #body;
+    #content;
     #used = false;
-    constructor(body) { this.#body = body ?? null; }
+    constructor(body) { this.#content = extract(body); }
     get body() {
-      if (this.#body === null) return null;
+      const { bytes, source } = this.#content;
+      if (bytes === undefined && source === undefined) return null;
       const self = this;
       return { // enough of a ReadableStream to iterate
         get locked() { return self.#used; },
@@ -155,9 +156,10 @@
     get bodyUsed() { return this.#used; }
     async bytes() {
       if (this.#used) throw new TypeError("Body is unusable: Body has already been read");
-      if (this.#body !== null) this.#used = true;
-      const { bytes } = await bodyOf(this.#body);
-      return bytes === undefined ? new Uint8Array(0) : new Uint8Array(bytes);
+      const { bytes, source } = this.#content;
+      if (bytes === undefined && source === undefined) return new Uint8Array(0);
+      this.#used = true;
+      return new Uint8Array(bytes ?? await gather(source));
     }
     async arrayBuffer() { return (await this.bytes()).buffer; }
     async text() { return new TextDecoder().decode(await this.bytes()); }
@@ -170,15 +172,21 @@
       for (const [n, v] of new URLSearchParams(await this.text())) form.append(n, v);
       return form;
     }
-    static of(b) { return b.#body; }
-    static unused(b) {
-      if (b.#used) throw new TypeError("Response.clone: Body has already been consumed.");
-      return b.#body;
+    static of(b) { return b.#content; }
+    static share(from, to) {
+      if (from.#used) throw new TypeError("Body is unusable: Body has already been read");
+      to.#content = from.#content;
+    }
+    static take(from, to) {
+      if (from.#used) throw new TypeError("Cannot construct a Request with a Request object that has already been used.");
+      to.#content = from.#content;
+      if (from.#content.bytes !== undefined || from.#content.source !== undefined) from.#used = true;
     }
   }
-  const { of: rawBody, unused } = Body;
+  const { of: contentOf, share, take } = Body;
   delete Body.of;
-  delete Body.unused;
+  delete Body.share;
+  delete Body.take;
 
   const methods = ["DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT"];
 
@@ -199,16 +207,18 @@
       let method = `${init?.method ?? from?.method ?? "GET"}`;
       if (!token.test(method)) throw new TypeError(`'${method}' is not a valid HTTP method.`);
       if (methods.includes(method.toUpperCase()) || method.toLowerCase() === "patch" && method === "PATCH") method = method.toUpperCase();
-      const body = init?.body ?? (from ? rawBody(from) : null);
-      if (body !== null && (method === "GET" || method === "HEAD")) throw new TypeError("Request with GET/HEAD method cannot have body.");
+      const body = init?.body ?? null;
+      const has = body !== null || from !== undefined && from.body !== null;
+      if (has && (method === "GET" || method === "HEAD")) throw new TypeError("Request with GET/HEAD method cannot have body.");
       if (url.username || url.password) throw new TypeError(`Request cannot be constructed from a URL that includes credentials: ${url.href}`);
       super(body);
+      if (body === null && from) take(from, this);
       this.#url = url;
       this.#method = method;
       this.#headers = new Headers(init?.headers ?? from?.headers);
       this.#signal = init?.signal ?? from?.signal ?? new AbortController().signal;
       this.#init = { redirect: "follow", credentials: "same-origin", cache: "default", mode: "cors", referrer: "about:client", integrity: "", keepalive: false, ...init };
-      const type = typeOf(body);
+      const { type } = contentOf(this);
       if (type && !this.#headers.has("content-type")) this.#headers.set("content-type", type);
     }
     get url() { return this.#url.href; }
@@ -223,8 +233,9 @@
     get integrity() { return this.#init.integrity; }
     get keepalive() { return this.#init.keepalive; }
     clone() {
-      unused(this);
-      return new Request(this);
+      const r = new Request(this.url, { ...this.#init, method: this.#method, headers: this.#headers, signal: this.#signal, body: undefined });
+      share(this, r);
+      return r;
     }
     get [Symbol.toStringTag]() { return "Request"; }
     [custom](depth, options, inspect) {
@@ -248,7 +259,7 @@
       this.#status = status;
       this.#text = `${init?.statusText ?? ""}`;
       this.#headers = new Headers(init?.headers);
-      const type = typeOf(body);
+      const { type } = contentOf(this);
       if (type && !this.#headers.has("content-type")) this.#headers.set("content-type", type);
     }
     static json(data, init) {
@@ -281,7 +292,8 @@
     get redirected() { return this.#redirected; }
     get type() { return this.#type; }
     clone() {
-      const r = new Response(unused(this), { headers: this.#headers });
+      const r = new Response(null, { headers: this.#headers });
+      share(this, r);
       r.#status = this.#status;
       r.#text = this.#text;
       r.#url = this.#url;
@@ -304,8 +316,8 @@
     const request = new Request(input, init);
     request.signal?.throwIfAborted?.();
     const headers = [...request.headers];
-    const { bytes, type } = await bodyOf(rawBody(request));
-    if (type && !request.headers.has("content-type")) headers.push(["content-type", type]);
+    let { bytes } = contentOf(request);
+    if (contentOf(request).source !== undefined) bytes = await gather(contentOf(request).source);
     const url = new URL(request.url);
     url.hash = "";
     const header = { method: request.method, url: url.href, headers };
@@ -326,10 +338,13 @@
       throw error;
     }
     request.signal?.throwIfAborted?.();
-    const view = new DataView(reply);
-    const length = view.getUint32(0, true);
-    const head = cloche.parse(cloche.decode("utf8", reply, 4, length));
-    return received(head, new Uint8Array(reply, 4 + length));
+    try {
+      const length = new DataView(reply).getUint32(0, true);
+      const head = cloche.parse(cloche.decode("utf8", reply, 4, length));
+      return received(head, new Uint8Array(reply, 4 + length));
+    } catch (cause) {
+      throw new TypeError("fetch failed: the host's answer is malformed", { cause });
+    }
   }
 
   cloche.globals({ fetch, Headers, Request, Response, FormData });
