@@ -52,6 +52,7 @@ type sandbox struct {
 
 	stdin   string        // of the next turn
 	timeout time.Duration // after which the program is interrupted; 0: a minute
+	fetch   hostfuncs.Handler
 }
 
 // result is what a turn did.
@@ -145,6 +146,9 @@ func (s *sandbox) try(turn *runtimes.Turn) (result, error) {
 			return nil, nil
 		},
 	}}
+	if s.fetch != nil {
+		door.Handlers[hostfuncs.OpFetch] = s.fetch
+	}
 	turn.Door = door.Serve
 	timeout := s.timeout
 	if timeout == 0 {

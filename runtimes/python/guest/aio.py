@@ -7,11 +7,12 @@ error instead of silence until the time limit.
 import asyncio
 import concurrent.futures
 import contextlib
+import errno
 import functools
 import time
 from asyncio import base_events, events, tasks
 
-from . import closed
+from . import closed, net
 
 __file__ = (lambda: None).__code__.co_filename
 
@@ -78,6 +79,34 @@ class Loop(base_events.BaseEventLoop):
 
     async def shutdown_default_executor(self, timeout=None):
         self._executor_shutdown_called = True
+
+    async def create_connection(self, protocol_factory, host=None, port=None, *, ssl=None, sock=None,
+                                server_hostname=None, **kwargs):
+        if sock is not None:
+            host, port = sock.getpeername()
+        elif not net.offered():
+            raise OSError(errno.ENETUNREACH, closed.NO_NETWORK)
+        protocol = protocol_factory()
+        transport = net.Transport(self, protocol, (host, port), bool(ssl))
+        protocol.connection_made(transport)
+        return transport, protocol
+
+    async def start_tls(self, transport, protocol, sslcontext, **kwargs):
+        transport._exchange.scheme = "https"
+        transport.set_protocol(protocol)
+        return transport
+
+    async def sock_connect(self, sock, address):
+        sock.connect(address)
+
+    async def sock_sendall(self, sock, data):
+        sock.sendall(data)
+
+    async def sock_recv(self, sock, n):
+        return sock.recv(n)
+
+    async def create_server(self, *args, **kwargs):
+        raise OSError(errno.EACCES, "nothing can be served from this sandbox")
 
     async def subprocess_exec(self, protocol_factory, program, *args, **kwargs):
         raise closed.no_processes([program, *args])

@@ -25,7 +25,7 @@ def bake():
     threads.install()
     threads.install_futures()
 
-    from . import aio, closed, limits, preload
+    from . import aio, closed, limits, net, preload
 
     aio.install()
     limits.install()
@@ -35,7 +35,7 @@ def bake():
     closed.install_os()
     closed.install_subprocess()
     closed.install_hashlib()
-    closed.install_network()
+    net.install()
     preload.science()
 
     from . import display, host, turns

@@ -120,36 +120,8 @@ def install_subprocess():
     subprocess.Popen.__init__ = start
 
 
-def install_network():
-    import _socket
-    import socket
-
-    def closed_socket(self, *args, **kwargs):
-        no_network()
-
-    socket.socket.__init__ = closed_socket
-
-    def lookup(host, *args, **kwargs):
-        raise socket.gaierror(
-            socket.EAI_AGAIN if hasattr(socket, "EAI_AGAIN") else -3,
-            f"cannot look up {host!r}: the network is closed in this sandbox",
-        )
-
-    for name in ("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr", "getnameinfo"):
-        lookup.__name__ = name
-        setattr(_socket, name, lookup)
-        if name != "getaddrinfo":  # socket.py has its own around the C one
-            setattr(socket, name, lookup)
-    for module in (_socket, socket):
-        module.gethostname = lambda: "localhost"
-    socket.create_connection = lambda address, *args, **kwargs: no_network()
-    socket.create_server = lambda address, *args, **kwargs: no_network()
-    socket.socketpair = lambda *args: no_network()
-    install_ssl()
-
-
 def install_ssl():
-    """A module ssl with the names that HTTP libraries import; no connection can be made with it."""
+    """A module ssl with the names that HTTP libraries import; see net for what becomes of its sockets."""
     ssl = types.ModuleType("ssl", "TLS is the host's affair; this module only has the names.")
 
     class SSLError(OSError):
@@ -197,7 +169,7 @@ def install_ssl():
     ssl.OPENSSL_VERSION_INFO = (3, 0, 0, 0, 0)
 
     class SSLContext:
-        """Holds settings; a connection is an OSError."""
+        """Holds settings, which the host does not ask for."""
 
         def __init__(self, protocol=ssl.PROTOCOL_TLS):
             self.protocol = protocol
@@ -222,26 +194,15 @@ def install_ssl():
         def cert_store_stats(self):
             return {"crl": 0, "x509_ca": 0, "x509": 0}
 
-        def wrap_socket(self, *args, **kwargs):
-            no_network()
-
-        wrap_bio = wrap_socket
-
     def create_default_context(purpose=Purpose.SERVER_AUTH, *, cafile=None, capath=None, cadata=None):
         return SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
     def _create_unverified_context(*args, **kwargs):
         return SSLContext()
 
-    class SSLSocket:
-        def __init__(self, *args, **kwargs):
-            no_network()
-
-    for thing in (SSLContext, create_default_context, _create_unverified_context, SSLSocket):
+    for thing in (SSLContext, create_default_context, _create_unverified_context):
         thing.__module__ = "ssl"
         setattr(ssl, thing.__name__, thing)
-    ssl.SSLObject = type("SSLObject", (SSLSocket,), {"__module__": "ssl"})
-    ssl.MemoryBIO = type("MemoryBIO", (SSLSocket,), {"__module__": "ssl"})
     ssl._create_default_https_context = create_default_context
     ssl._create_stdlib_context = _create_unverified_context
     ssl.wrap_socket = no_network
