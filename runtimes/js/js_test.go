@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cloche-dev/cloche/runtimes"
+	"github.com/cloche-dev/cloche/runtimes/js"
 )
 
 func TestLastValue(t *testing.T) {
@@ -488,5 +489,29 @@ func TestStderrOfConsole(t *testing.T) {
 	}
 	if !strings.HasPrefix(r.stdout, "t: ") {
 		t.Errorf("printed %q", r.stdout)
+	}
+}
+
+func TestMisuse(t *testing.T) {
+	s := newSandbox(t)
+	if err := s.baked.Driver.Interrupt(t.Context(), s.inst, s.baked.Info); err == nil {
+		t.Error("an interrupt without a turn was taken")
+	}
+	if _, err := js.New().Turn(t.Context(), s.inst, runtimes.BootInfo("{"), &runtimes.Turn{}); err == nil || !strings.Contains(err.Error(), "boot info") {
+		t.Errorf("with damaged boot info: %v", err)
+	}
+	for _, source := range []string{"\xff", "'\xff'; (", "\x00", "1 \x00 2"} {
+		if r := newSandbox(t).turn(source); r.err != nil || r.Error == nil || r.Error.Name != "SyntaxError" {
+			t.Errorf("%q: error %v, exception %+v", source, r.err, r.Error)
+		}
+	}
+	if r := run(t, ""); r.main() != "" {
+		t.Errorf("nothing gives %q", r.main())
+	}
+	if r := run(t, "// "+strings.Repeat("x", 1<<20)+"\n'large'"); r.main() != "'large'" {
+		t.Errorf("a large script gives %q", r.main())
+	}
+	if r := run(t, "'TZ'; new Date(0).getHours()", func(t *runtimes.Turn) { t.Env = map[string]string{"TZ": "Asia/Tokyo"} }); r.main() != "9" {
+		t.Errorf("with TZ in the environment it is %s o'clock", r.main())
 	}
 }
