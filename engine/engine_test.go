@@ -160,6 +160,7 @@ func TestLimits(t *testing.T) {
 		{"endless output", "python", "while True: print('x' * 1000)", short, engine.StatusTimeout, 124},
 		{"endless file", "python", "f = open('f', 'wb')\nwhile True: f.write(b'x' * 65536)", short, engine.StatusError, 1},
 		{"10 GB", "python", "x = bytearray(10 * 10**9)", short, engine.StatusOutOfMemory, 137},
+		{"numpy, 8 GB", "python", "import numpy as np\nx = np.ones((1 << 15, 1 << 15))", short, engine.StatusOutOfMemory, 137},
 		{"growing list", "python", "x = []\nwhile True: x.append(bytearray(1 << 20))", short, engine.StatusOutOfMemory, 137},
 		{"numpy", "python", "import numpy as np\nx = np.ones((1 << 13, 1 << 14))", short, engine.StatusOutOfMemory, 137},
 		{"deep recursion", "python", "def f(n): return f(n + 1)\nf(0)", short, engine.StatusError, 1},

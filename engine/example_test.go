@@ -118,10 +118,10 @@ func ExampleSession_Run() {
 			log.Fatal(err)
 		}
 		value, _ := res.Value()
-		fmt.Println(res.Status, "rolled back:", res.RolledBack, "value:", value)
+		fmt.Printf("%s, rolled back: %v, value %q\n", res.Status, res.RolledBack, value)
 	}
 	// Output:
-	// ok rolled back: false value:
-	// out_of_fuel rolled back: true value:
-	// ok rolled back: false value: 21
+	// ok, rolled back: false, value ""
+	// out_of_fuel, rolled back: true, value ""
+	// ok, rolled back: false, value "21"
 }

@@ -236,9 +236,19 @@ def _failed(error, name):
         "exit_code": 130 if isinstance(error, KeyboardInterrupt) else 1,
         "error": report,
         "interrupt": isinstance(error, KeyboardInterrupt),
-        # The parser raises it too, for source that is nested too deeply.
-        "memory": isinstance(error, MemoryError) and "Parser stack" not in str(error),
+        "memory": _wants_memory(error),
     }
+
+
+def _wants_memory(error):
+    """Says whether the program ended because it asked for more memory than it can have. A size that not
+    even an address can express is an error of other types here."""
+    text = str(error)
+    if isinstance(error, MemoryError):
+        return "Parser stack" not in text  # the parser's word for source that is nested too deeply
+    if isinstance(error, OverflowError):
+        return text == "cannot fit 'int' into an index-sized integer"
+    return isinstance(error, ValueError) and text.startswith("array is too big; ")
 
 
 def _hooked(error, name):
