@@ -27,9 +27,8 @@ type Env struct {
 	Dir string
 }
 
-// Clock is time as a program sees it.
+// Clock is how a program waits. (Date asks WASI for the time.)
 type Clock interface {
-	Now() time.Time
 	// Monotonic is the time since an arbitrary start.
 	Monotonic() time.Duration
 	// Sleep waits for d, or until the run is to end, or until it was interrupted: then
@@ -133,7 +132,6 @@ type hostClock struct{}
 
 var processStart = time.Now()
 
-func (hostClock) Now() time.Time           { return time.Now() }
 func (hostClock) Monotonic() time.Duration { return time.Since(processStart) }
 func (hostClock) Sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)

@@ -183,7 +183,6 @@ func (s *sandbox) ok(source string, change ...func(*runtimes.Turn)) *result {
 // sleeper is a clock whose sleep ends when the sandbox is to be interrupted, as the engine's does.
 type sleeper struct{ s *sandbox }
 
-func (c *sleeper) Now() time.Time           { return time.Now() }
 func (c *sleeper) Monotonic() time.Duration { return time.Since(testStart) }
 func (c *sleeper) Sleep(ctx context.Context, d time.Duration) error {
 	if rest := time.Until(c.s.soft); rest < d {
@@ -199,7 +198,6 @@ var testStart = time.Now()
 // fakeClock moves only when the program sleeps.
 type fakeClock struct{ at time.Duration }
 
-func (c *fakeClock) Now() time.Time           { return time.Unix(0, 0).Add(c.at) }
 func (c *fakeClock) Monotonic() time.Duration { return c.at }
 func (c *fakeClock) Sleep(_ context.Context, d time.Duration) error {
 	c.at += d

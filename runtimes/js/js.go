@@ -218,6 +218,7 @@ func (in *interp) install() error {
 	if err != nil {
 		return err
 	}
+	in.setProperty(shared, "engineVersion", in.newString(in.b.Version))
 	for op, name := range hostOps {
 		if name == "" {
 			continue

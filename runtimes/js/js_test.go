@@ -505,6 +505,9 @@ func TestMisuse(t *testing.T) {
 			t.Errorf("%q: error %v, exception %+v", source, r.err, r.Error)
 		}
 	}
+	if r := run(t, "process.versions.quickjs"); r.main() != "'0.18.0'" {
+		t.Errorf("the engine is %s", r.main())
+	}
 	if r := run(t, ""); r.main() != "" {
 		t.Errorf("nothing gives %q", r.main())
 	}

@@ -220,7 +220,7 @@
     argv0: "node",
     exiting: false,
     version: "v20.0.0",
-    versions: { node: "20.0.0", quickjs: cloche.engineVersion ?? "", cloche: "1" },
+    versions: { node: "20.0.0", quickjs: cloche.engineVersion, cloche: "1" },
     release: { name: "node" },
     config: { variables: {}, target_defaults: {} },
     features: { inspector: false, ipv6: false, tls: false },
