@@ -24,6 +24,10 @@ def science():
     import numpy
     import pandas
 
+    from . import ints
+
+    ints.install()
+
     # A small tour, so that what these import and build at first use is in the image.
     from io import StringIO
 

@@ -1,0 +1,54 @@
+# Integers of numpy are 64 bits wide where a program does not say otherwise, and sums do not wrap around.
+import numpy as np
+import pandas as pd
+
+big = 2**31
+for made in (
+    np.array([1, 2]), np.array([[1], [2]]), np.array(3), np.array(range(3)), np.asarray([1]), np.arange(3),
+    np.arange(1, 9, 2), np.full(3, 7), np.zeros(3, dtype=int), np.ones((2, 2), int), np.array([1.5, 2], dtype=int),
+    np.linspace(0, 9, 4, dtype=int), np.full((2, 2), 1, dtype=int), np.eye(2, dtype=int), np.zeros_like([1.5], dtype=int),
+    np.random.randint(0, 10, 5), np.fromiter([1, 2], int), np.array([1, 2]) * 3, np.arange(5)[::2],
+):
+    assert made.dtype == np.int64, (made, made.dtype)
+assert int((np.array([100_000]) ** 2)[0]) == 10**10
+assert int((np.arange(100_001) ** 2)[-1]) == 10**10
+assert np.random.randint(0, 10**10) < 10**10
+
+# What is named is kept.
+assert np.array([1], dtype=np.int32).dtype == np.int32
+assert np.array([np.int32(1)]).dtype == np.int32
+assert np.asarray(np.zeros(2, np.int32)).dtype == np.int32
+assert np.array([1, 2.5]).dtype == np.float64 and np.array([True]).dtype == bool
+assert np.array([2**40]).dtype == np.int64 and np.array([]).dtype == np.float64
+assert np.arange(3.0).dtype == np.float64 and np.full(2, 1.5).dtype == np.float64
+assert np.arange(3, dtype="i4").dtype == np.int32 and np.full(2, 2**40).dtype == np.int64
+
+# Sums of narrow integers.
+narrow = np.full(3, 2**30, dtype=np.int32)
+for total in (
+    narrow.sum(), np.sum(narrow), np.sum([2**30] * 3), np.cumsum(narrow)[-1], narrow.reshape(1, 3).sum(axis=1)[0],
+    np.array([200] * 20_000_000, dtype=np.uint8).sum() - 4 * 10**9 + 3 * 2**30,
+    pd.Series(narrow).sum(), np.nansum(narrow), np.add.accumulate(narrow.astype("i8"))[-1],
+):
+    assert int(total) == 3 * 2**30, total
+assert np.prod(np.array([2**16, 2**16], dtype=np.int32)) == 2**32
+assert np.sum(np.array([1, 2], dtype=np.int32), dtype=np.int16).dtype == np.int16
+assert np.sum(pd.Series([1, 2])) == 3 and np.sum(np.ma.array([1, 2])) == 3
+
+# Counts and indices of 64 bits are taken.
+assert np.bincount(pd.Series([1, 1, 2])).tolist() == [0, 2, 1]
+assert np.bincount(np.array([0, 1]), weights=[0.5, 1.5]).tolist() == [0.5, 1.5]
+assert np.repeat([5, 6], pd.Series([1, 2])).tolist() == [5, 6, 6]
+assert np.repeat("a", 2).tolist() == ["a", "a"]
+assert np.take([5, 6], np.array([1])).tolist() == [6] and np.array([5, 6])[np.array([1])] == 6
+
+frame = pd.DataFrame({"a": [1, 2, 3]})
+frame["b"] = np.arange(3)
+assert frame.dtypes.tolist() == [np.int64, np.int64]
+assert pd.DataFrame(np.arange(4).reshape(2, 2)).sum().tolist() == [2, 4]
+assert pd.Series([70_000]).pow(2).sum() == 4_900_000_000
+
+# Seeded values are those of every other numpy.
+np.random.seed(0)
+assert np.random.randint(0, 100, 5).tolist() == [44, 47, 64, 67, 67]
+assert np.random.default_rng(0).integers(0, 100, 5).tolist() == [85, 63, 51, 26, 30]
