@@ -49,9 +49,10 @@ def science():
 
 
 def charts():
-    from . import figures, fonts
+    from . import figures, fonts, pilfont
 
     fonts.quiet()
+    pilfont.install()
     import matplotlib
 
     matplotlib.use("agg")
