@@ -61,6 +61,7 @@ type result struct {
 	stdout, stderr string
 	both           string // in the order in which it came
 	shown          []hostfuncs.Display
+	fuel           uint64
 }
 
 // open makes a fresh sandbox.
@@ -170,7 +171,7 @@ func (s *sandbox) try(turn *runtimes.Turn) (result, error) {
 		r.Outcome, err = s.baked.Driver.Turn(ctx, s.inst, s.baked.Info, turn)
 		return err
 	})
-	r.stdout, r.stderr, r.both = out.String(), errs.String(), both.String()
+	r.stdout, r.stderr, r.both, r.fuel = out.String(), errs.String(), both.String(), meter.Used()
 	return r, err
 }
 

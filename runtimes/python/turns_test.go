@@ -59,6 +59,7 @@ func TestLastValue(t *testing.T) {
 		{"surrogate", "'\\udc80'", `'\udc80'`, `"\udc80"`},
 		{"future semicolon in text", "x = ';'\nx", "';'", `";"`},
 		{"docstring", "'''a'''\n", "'a'", `"a"`},
+		{"annotations", "a: int = 1\nb: str = 'x'\nimport sys\nsys.modules['__main__'].__annotations__", "{'a': <class 'int'>, 'b': <class 'str'>}", ""},
 		{"magic", "%matplotlib inline\n3", "3", "3"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -470,24 +471,42 @@ func TestOutOfMemory(t *testing.T) {
 	if r := s.run("import numpy as np\nnp.zeros(200_000_000)"); !r.OutOfMemory || !slices.Contains([]string{"MemoryError", "_ArrayMemoryError"}, r.Error.Name) {
 		t.Errorf("outcome %+v", r.Outcome)
 	}
+	for _, code := range []string{"bytearray(10**12)", "np.zeros(2**31)", "np.zeros((2**20, 2**20))"} {
+		if r := s.run(code); !r.OutOfMemory || r.Error.Hint == "" {
+			t.Errorf("%s: outcome %+v", code, r.Outcome)
+		}
+	}
 	if r := s.run("n = len(blocks)\nblocks.clear()\nprint(n > 3, sum(range(1000)))").ok(t); r.stdout != "True 499500\n" {
 		t.Errorf("stdout %q", r.stdout)
 	}
 }
 
+// BenchmarkTurn is a turn in a fresh sandbox, and what it takes to get there from a used one.
 func BenchmarkTurn(b *testing.B) {
 	for _, code := range []string{"x=1", "1+1", "print('hi')", "import pandas as pd\nprint(pd.DataFrame({'a': range(1000)}).describe())"} {
 		b.Run(strings.SplitN(code, "\n", 2)[0], func(b *testing.B) {
 			s := open(b)
+			var turns, resets []time.Duration
+			var private, fuel uint64
 			for b.Loop() {
 				s.turns = 0
-				s.turn(&runtimes.Turn{Source: code})
-				b.StopTimer()
-				if _, err := s.inst.Reset(); err != nil {
+				start := time.Now()
+				fuel = s.turn(&runtimes.Turn{Source: code}).fuel
+				turn := time.Now()
+				stats, err := s.inst.Reset()
+				if err != nil {
 					b.Fatal(err)
 				}
-				b.StartTimer()
+				turns, resets, private = append(turns, turn.Sub(start)), append(resets, time.Since(turn)), stats.PrivateBytes
 			}
+			b.ReportMetric(0, "ns/op")
+			for name, all := range map[string][]time.Duration{"turn": turns, "reset": resets} {
+				slices.Sort(all)
+				b.ReportMetric(float64(all[0].Microseconds()), name+"-min-us")
+				b.ReportMetric(float64(all[len(all)/2].Microseconds()), name+"-p50-us")
+			}
+			b.ReportMetric(float64(private)/1024, "private-KiB")
+			b.ReportMetric(float64(fuel), "fuel/op")
 		})
 	}
 }

@@ -27,7 +27,7 @@ def report(error, name, ours):
         text = f"{type(error).__name__}: <traceback cannot be shown: {type(e).__name__}>\n"
     return {
         "name": _name(type(error)),
-        "value": _middle(_str(error), VALUE_MAX),
+        "value": _middle(words(error), VALUE_MAX),
         "traceback": text,
         "line": _line(error, name, ours),
         "hint": _hint(error),
@@ -38,7 +38,8 @@ def _name(kind):
     return kind.__qualname__ if isinstance(kind.__qualname__, str) else kind.__name__
 
 
-def _str(error):
+def words(error):
+    """An exception's own text."""
     try:
         if isinstance(error, SyntaxError):
             return str(error.msg)
@@ -310,9 +311,22 @@ def _recursion_hint(error):
     )
 
 
+def wants_memory(error):
+    """Whether the program ended because it asked for more memory than it can have. A size that not even
+    an address can express is an error of other types here."""
+    text = words(error)
+    if isinstance(error, MemoryError):
+        return "Parser stack" not in text  # the parser's word for source that is nested too deeply
+    if isinstance(error, OverflowError):
+        return text == "cannot fit 'int' into an index-sized integer"
+    return isinstance(error, ValueError) and text.startswith(
+        ("array is too big; ", "Maximum allowed dimension exceeded")
+    )
+
+
 def _memory_hint(error):
-    if "Parser stack" in str(error):
-        return "The source is nested too deeply to be parsed."
+    if not wants_memory(error):
+        return "The source is nested too deeply to be parsed." if isinstance(error, MemoryError) else ""
     return "The sandbox's memory limit is reached: work in chunks, free what is not needed, or ask for more memory."
 
 
@@ -342,7 +356,7 @@ _HINTS = [
     (UnicodeDecodeError, _decode_hint),
     (EOFError, _eof_hint),
     (RecursionError, _recursion_hint),
-    (MemoryError, _memory_hint),
+    ((MemoryError, OverflowError, ValueError), _memory_hint),
     (SyntaxError, _syntax_hint),
     (RuntimeError, _thread_hint),
 ]

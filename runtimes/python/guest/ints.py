@@ -19,7 +19,7 @@ def _of_program(frame):
 
 def install():
     import numpy as np
-    from numpy._core import _methods, fromnumeric
+    from numpy._core import _methods, arrayprint, fromnumeric
 
     narrow, wide = np.dtype("i4"), np.dtype("i8")
     # What sums and products of narrow integers are made in.
@@ -160,6 +160,10 @@ def install():
 
     for name in ("bincount", "repeat"):
         counter(name)
+
+    # What goes without saying when an array is printed.
+    implied = arrayprint._typelessdata
+    implied[implied.index(np.int_)] = np.int64
 
     randint_ = np.random.randint
 

@@ -15,6 +15,9 @@ class _Out(io.FileIO):
     def close(self):
         pass
 
+    def flush(self):
+        pass
+
     def write(self, data):
         n = _write(self, data)
         return n if n == len(data) else _write_rest(self, data, n)
@@ -22,6 +25,9 @@ class _Out(io.FileIO):
 
 class _Err(io.FileIO):
     def close(self):
+        pass
+
+    def flush(self):
         pass
 
     def write(self, data):

@@ -105,7 +105,7 @@ def _at_exit():
 # Running.
 
 _ASSIGNS = re.compile(r"[\w.]+ *(?:[-+*/%&|^@]|//|\*\*|<<|>>)?= *[^=\s]")
-_SIMPLE = frozenset("'\"()[]{}#;")  # an assignment without these is one whatever stands before it
+_SIMPLE = frozenset("'\"()[]{}#;\\")
 _STATEMENT = re.compile(
     r"(?:import|from|def|class|for|while|if|with|try|del|return|raise|assert|pass|global|nonlocal"
     r"|break|continue|async)\b|@"
@@ -145,7 +145,9 @@ def _compile(source, name):
         return (_statements(source, name),), None
     start = body.rfind("\n") + 1
     line = body[start:]
-    if _ASSIGNS.match(line) and _SIMPLE.isdisjoint(line):
+    # The commonest end is an assignment that is one whatever stands before it.
+    to = line.find("=")
+    if to > 0 and line[:to].rstrip().isidentifier() and line[to + 1 : to + 2] not in ("", "=") and _SIMPLE.isdisjoint(line):
         return (_statements(source, name),), None
     while start and _CONTINUES.match(body, start):
         start = body.rfind("\n", 0, start - 1) + 1
@@ -236,19 +238,8 @@ def _failed(error, name):
         "exit_code": 130 if isinstance(error, KeyboardInterrupt) else 1,
         "error": report,
         "interrupt": isinstance(error, KeyboardInterrupt),
-        "memory": _wants_memory(error),
+        "memory": errors.wants_memory(error),
     }
-
-
-def _wants_memory(error):
-    """Says whether the program ended because it asked for more memory than it can have. A size that not
-    even an address can express is an error of other types here."""
-    text = str(error)
-    if isinstance(error, MemoryError):
-        return "Parser stack" not in text  # the parser's word for source that is nested too deeply
-    if isinstance(error, OverflowError):
-        return text == "cannot fit 'int' into an index-sized integer"
-    return isinstance(error, ValueError) and text.startswith("array is too big; ")
 
 
 def _hooked(error, name):

@@ -42,6 +42,9 @@ assert np.repeat([5, 6], pd.Series([1, 2])).tolist() == [5, 6, 6]
 assert np.repeat("a", 2).tolist() == ["a", "a"]
 assert np.take([5, 6], np.array([1])).tolist() == [6] and np.array([5, 6])[np.array([1])] == 6
 
+assert repr(np.array([1])) == "array([1])" and repr(np.array([1], np.int32)) == "array([1], dtype=int32)"
+assert repr(np.array([])) == "array([], dtype=float64)" and repr(np.arange(3)[1]) == "np.int64(1)"
+
 frame = pd.DataFrame({"a": [1, 2, 3]})
 frame["b"] = np.arange(3)
 assert frame.dtypes.tolist() == [np.int64, np.int64]
