@@ -24,8 +24,11 @@ type Meter struct {
 	size  int64         // the size of slices, fitted to sliceTime
 	since time.Duration // when the slice began, after epoch
 
-	computed time.Duration // in whole slices
-	seated   bool          // see share.go
+	// See share.go.
+	computed   time.Duration // in whole slices
+	seated     bool
+	yielded    time.Duration // when it was last done, after epoch
+	yieldEvery time.Duration
 }
 
 // Used is the number of instructions executed so far, up to the end of the last Run or slice.
@@ -64,7 +67,8 @@ func frameOf(ctx context.Context) *frame { return ctx.Value(frameKey{}).(*frame)
 // exact.
 func (i *Instance) Run(ctx context.Context, m *Meter, do func(context.Context) error) error {
 	if m.size == 0 {
-		m.size = sliceFirst
+		m.size, m.yieldEvery = sliceFirst, yieldSeldom/2
+		m.yielded = time.Since(epoch)
 	}
 	m.since = time.Since(epoch)
 	i.give(m)
