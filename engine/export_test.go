@@ -1,0 +1,66 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/cloche-dev/cloche/engine/memimage"
+	"github.com/cloche-dev/cloche/engine/vm"
+)
+
+// CheckIdle compares every idle instance of a language with its image, byte for byte, and with what a fresh instance
+// has in its globals, and looks that memory past the image is zero when it is had again. It says how many
+// instances it looked at. No run of the language may be under way.
+func CheckIdle(e *Engine, language string) (checked int, err error) {
+	l, err := e.language(language)
+	if err != nil {
+		return 0, err
+	}
+	loaded, err := l.load(context.Background())
+	if err != nil {
+		return 0, err
+	}
+	for st := loaded.pool.Stats(); checked < st.Ready+st.Used; checked++ {
+		inst, err := loaded.pool.Get(context.Background()) // resets it, if that was not done yet
+		if err != nil {
+			return checked, err
+		}
+		defer loaded.pool.Put(inst)
+		if err := loaded.same(inst); err != nil {
+			return checked, fmt.Errorf("an idle %s instance: %w", language, err)
+		}
+	}
+	return checked, nil
+}
+
+func (l *loaded) same(inst *vm.Instance) error {
+	image := l.State.Image.Bytes()
+	if uint64(len(image)) != inst.Linear().Size() || len(image) != int(inst.Memory().Size()) {
+		return fmt.Errorf("%d bytes of memory, the machine sees %d; the image has %d", inst.Linear().Size(), inst.Memory().Size(), len(image))
+	}
+	memory, _ := inst.Memory().Read(0, uint32(len(image)))
+	if !bytes.Equal(memory, image) {
+		for i := range memory {
+			if memory[i] != image[i] {
+				return fmt.Errorf("memory differs from the image first at %#x: %#x, not %#x", i, memory[i], image[i])
+			}
+		}
+	}
+	for name, got := range inst.Globals() {
+		if want, ok := l.State.Globals[name]; ok && got != want {
+			return fmt.Errorf("global %s is %#x, not %#x", name, got, want)
+		}
+	}
+	// Behind the machine's back: the reset at Put or Get takes the growth back.
+	inst.Linear().SetLimit(memimage.MaxBytes)
+	grown := inst.Linear().Reallocate(min(uint64(len(image))+512<<20, memimage.MaxBytes))
+	zero := make([]byte, 1<<20)
+	for rest := grown[len(image):]; len(rest) > 0; rest = rest[min(len(zero), len(rest)):] {
+		if part := rest[:min(len(zero), len(rest))]; !bytes.Equal(part, zero[:len(part)]) {
+			return fmt.Errorf("memory past the image is not zero, between %#x and %#x", len(grown)-len(rest), len(grown)-len(rest)+len(part))
+		}
+	}
+	_, err := inst.Reset()
+	return err
+}

@@ -1,0 +1,12 @@
+// Attempts: to take more memory than its limit, at once or bit by bit, and to go on after each refusal.
+// Stopped by: RangeError or InternalError where it happens; what was taken is free again.
+// run: status=ok,error,out_of_memory timeout=30s memory=96MiB
+const grow = (f) => { const a = []; for (;;) a.push(f()); };
+for (const f of [
+  () => new ArrayBuffer(2 ** 40), () => new ArrayBuffer(2 ** 31), () => new Uint8Array(2 ** 32), () => new Float64Array(2 ** 30), () => "x".repeat(2 ** 30 - 1), () => "x".repeat(2 ** 29).padEnd(2 ** 30, "y"), () => { let s = "x"; for (;;) s += s; }, () => { let s = "x"; for (;;) s = s + "y".repeat(1e6) + s[0]; },
+  () => new Array(2 ** 32 - 1).fill(0), () => { const a = []; a[2 ** 32 - 2] = 1; return a.fill(0); }, () => Array.from({ length: 2 ** 32 }), () => [...Array(1e8).keys()], () => new Array(1e9).join("x"), () => grow(() => new Uint8Array(1 << 20)), () => grow(() => ({})), () => grow(() => Symbol("x")), () => grow(() => "x" + Math.random()), () => grow(() => () => 1),
+  () => { const m = new Map(); for (let i = 0;; i++) m.set(i, i); }, () => { const s = new Set(); for (let i = 0;; i++) s.add("k" + i); }, () => { const o = {}; for (let i = 0;; i++) o["k" + i] = i; }, () => 2n ** (2n ** 34n), () => { let b = 1n; for (;;) b <<= 1000000n; }, () => "a".repeat(1e6).replaceAll("a", "b".repeat(1e6)), () => "ab".repeat(1e7).split(""), () => JSON.parse("[" + "0,".repeat(3e7) + "0]"),
+  () => JSON.stringify({ a: "\u0001".repeat(1e8) }), () => Buffer.alloc(2 ** 31), () => Buffer.concat(new Array(1000).fill(Buffer.alloc(1e6))), () => new ArrayBuffer(8, { maxByteLength: 2 ** 32 }).resize(2 ** 31), () => structuredClone(new Array(1e8)), () => new RegExp("(?:a{1,1000}){1,1000}"), () => "x".repeat(1e8).match(/./g), () => Buffer.alloc(5e7).toString("hex"), () => Buffer.alloc(5e7).toString("base64"), () => new TextDecoder("utf-16le").decode(new Uint8Array(6e7)),
+  () => crypto.getRandomValues(new Uint8Array(2 ** 30)), () => require("crypto").randomBytes(2 ** 30), () => console.log("x".repeat(5e8)), () => eval("[" + "1,".repeat(1e7) + "]"), () => String.raw({ raw: { length: 2 ** 32 } }), () => { const a = [1]; for (;;) a.push(...a); }, () => new Intl.NumberFormat("en", { minimumFractionDigits: 100 }).format(1e300).repeat(1e6),
+]) { try { const x = f(); console.log("made", typeof x); } catch (e) { console.log("refused", e && e.name); } }
+console.log(new Uint8Array(10 << 20).length);
