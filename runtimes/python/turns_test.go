@@ -106,6 +106,7 @@ func TestValueForms(t *testing.T) {
 		{"json", `JSON({"a": [1]})`, map[string]string{"text/plain": "JSON", "application/json": `{"a": [1]}`}},
 		{"own html", "class A:\n    def _repr_html_(self): return '<i>'\n    def __repr__(self): return 'A!'\nA()", map[string]string{"text/plain": "A!", "text/html": "<i>"}},
 		{"own bundle", "class B:\n    def _repr_mimebundle_(self, include=None, exclude=None): return {'text/plain': 'own', 'image/png': 'iVBORw0KGgo='}, {}\nB()", map[string]string{"text/plain": "own", "image/png": "\x89PNG\r\n"}},
+		{"what is no MIME type", "class M:\n    def _repr_mimebundle_(self, **kw): return {'nonsense': 'x', 'a/b c': 'y', 3: 4, 'text/x-own': 'z', **{f'x/{i}': 'x' for i in range(100)}}\n    def __repr__(self): return 'M!'\nr = M()._repr_mimebundle_()\ndisplay(M(), include=['text/plain', 'text/x-own'])", nil},
 		{"class", "A", map[string]string{"text/plain": "A'>"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -115,6 +116,12 @@ func TestValueForms(t *testing.T) {
 			}
 			if len(r.shown) != 1 {
 				t.Fatalf("%d things shown, want 1", len(r.shown))
+			}
+			if tt.want == nil {
+				if got := r.shown[0].Data; len(got) != 2 || got["text/x-own"] != "z" {
+					t.Errorf("shown %v", got)
+				}
+				return
 			}
 			for mime := range r.shown[0].Data {
 				if _, ok := tt.want[mime]; !ok {

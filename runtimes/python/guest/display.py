@@ -6,6 +6,7 @@ JSON with {"$bytes": n} in the place of bytes, then those bytes in the same orde
 
 import base64
 import math
+import re
 import reprlib
 import sys
 import traceback
@@ -17,8 +18,10 @@ from . import host
 TEXT_MAX = 256 << 10  # characters of text/plain
 FORM_MAX = 8 << 20  # characters or bytes of any other form
 JSON_ITEMS_MAX = 10_000  # elements of a container that is given as JSON too
+FORMS_MAX = 32  # forms of one value
 HEAD_ROWS = 50  # rows of a DataFrame that are given as data
 
+_MIME = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,60}", re.ASCII)
 _METHODS = (
     ("text/html", "_repr_html_"),
     ("text/markdown", "_repr_markdown_"),
@@ -60,8 +63,9 @@ def display(*objects, include=None, exclude=None, metadata=None, transient=None,
     streams.flush()
     for value in objects:
         if raw and isinstance(value, dict):
-            forms = {m: _form(m, v) for m, v in value.items() if isinstance(m, str)}
-            forms = {m: v for m, v in forms.items() if v is not None}
+            forms = {}
+            for mime, form in value.items():
+                _add(forms, str(mime), form)
         else:
             forms = bundle(value)
         if include:
@@ -111,6 +115,8 @@ def bundle(value):
 
 
 def _add(forms, mime, form):
+    if len(forms) == FORMS_MAX or not _MIME.fullmatch(mime):
+        return
     form = _form(mime, form)
     if form is not None:
         forms[mime] = form
