@@ -16,6 +16,7 @@ from . import closed, net
 
 __file__ = (lambda: None).__code__.co_filename
 
+
 class _Wake(Exception):
     """Ends a sleep of the loop, so that it looks at what a signal handler asked for."""
 
@@ -80,8 +81,9 @@ class Loop(base_events.BaseEventLoop):
     async def shutdown_default_executor(self, timeout=None):
         self._executor_shutdown_called = True
 
-    async def create_connection(self, protocol_factory, host=None, port=None, *, ssl=None, sock=None,
-                                server_hostname=None, **kwargs):
+    async def create_connection(
+        self, protocol_factory, host=None, port=None, *, ssl=None, sock=None, server_hostname=None, **kwargs
+    ):
         if sock is not None:
             host, port = sock.getpeername()
         elif not net.offered():

@@ -153,11 +153,23 @@ def install_ssl():
     for mode in VerifyMode:
         setattr(ssl, mode.name, mode)
     for name, value in dict(
-        PROTOCOL_TLS=2, PROTOCOL_SSLv23=2, PROTOCOL_TLS_CLIENT=16, PROTOCOL_TLS_SERVER=17,
-        OP_ALL=0x80000050, OP_NO_SSLv2=0, OP_NO_SSLv3=0x2000000, OP_NO_TLSv1=0x4000000,
-        OP_NO_TLSv1_1=0x10000000, OP_NO_TLSv1_2=0x8000000, OP_NO_TLSv1_3=0x20000000,
-        OP_NO_COMPRESSION=0x20000, OP_NO_TICKET=0x4000, OP_NO_RENEGOTIATION=0x40000000,
-        VERIFY_DEFAULT=0, VERIFY_X509_STRICT=0x20, VERIFY_X509_PARTIAL_CHAIN=0x80000,
+        PROTOCOL_TLS=2,
+        PROTOCOL_SSLv23=2,
+        PROTOCOL_TLS_CLIENT=16,
+        PROTOCOL_TLS_SERVER=17,
+        OP_ALL=0x80000050,
+        OP_NO_SSLv2=0,
+        OP_NO_SSLv3=0x2000000,
+        OP_NO_TLSv1=0x4000000,
+        OP_NO_TLSv1_1=0x10000000,
+        OP_NO_TLSv1_2=0x8000000,
+        OP_NO_TLSv1_3=0x20000000,
+        OP_NO_COMPRESSION=0x20000,
+        OP_NO_TICKET=0x4000,
+        OP_NO_RENEGOTIATION=0x40000000,
+        VERIFY_DEFAULT=0,
+        VERIFY_X509_STRICT=0x20,
+        VERIFY_X509_PARTIAL_CHAIN=0x80000,
         VERIFY_X509_TRUSTED_FIRST=0x8000,
     ).items():
         setattr(ssl, name, value)
@@ -209,8 +221,12 @@ def install_ssl():
     ssl.get_server_certificate = no_network
     ssl.match_hostname = lambda cert, hostname: None
     paths = types.SimpleNamespace(
-        cafile=None, capath=None, openssl_cafile_env="SSL_CERT_FILE", openssl_cafile="",
-        openssl_capath_env="SSL_CERT_DIR", openssl_capath="",
+        cafile=None,
+        capath=None,
+        openssl_cafile_env="SSL_CERT_FILE",
+        openssl_cafile="",
+        openssl_capath_env="SSL_CERT_DIR",
+        openssl_capath="",
     )
     ssl.get_default_verify_paths = lambda: paths
     ssl.RAND_bytes = os.urandom

@@ -55,8 +55,17 @@ def _is_json(mime):
     return mime == "application/json" or mime.endswith("+json")
 
 
-def display(*objects, include=None, exclude=None, metadata=None, transient=None,
-            display_id=None, raw=False, clear=False, **kwargs):
+def display(
+    *objects,
+    include=None,
+    exclude=None,
+    metadata=None,
+    transient=None,
+    display_id=None,
+    raw=False,
+    clear=False,
+    **kwargs,
+):
     """Show objects as rich output: tables, pictures, HTML, Markdown, LaTeX or plain text."""
     from . import streams
 
@@ -252,9 +261,18 @@ class _Short(reprlib.Repr):
     """Long containers with their first thousand elements, as notebooks show them."""
 
     def __init__(self):
-        super().__init__(maxlist=1000, maxtuple=1000, maxset=1000, maxfrozenset=1000,
-                         maxdict=1000, maxdeque=1000, maxstring=10_000, maxother=10_000,
-                         maxlong=10_000, maxlevel=20)
+        super().__init__(
+            maxlist=1000,
+            maxtuple=1000,
+            maxset=1000,
+            maxfrozenset=1000,
+            maxdict=1000,
+            maxdeque=1000,
+            maxstring=10_000,
+            maxother=10_000,
+            maxlong=10_000,
+            maxlevel=20,
+        )
 
     def repr_bytes(self, x, level):
         return repr(x) if len(x) <= 10_000 else f"{x[:10_000]!r} … ({len(x) - 10_000:,} more bytes)"
@@ -273,9 +291,7 @@ def frame_data(frame):
     """A DataFrame's columns, dtypes, first rows and number of rows, as JSON has them."""
     head = frame.head(HEAD_ROWS)
     columns = [c if isinstance(c, str) else str(c) for c in head.columns]
-    rows = [
-        [_cell(v) for v in row] for row in zip(*(head.iloc[:, i].tolist() for i in range(len(columns))))
-    ]
+    rows = [[_cell(v) for v in row] for row in zip(*(head.iloc[:, i].tolist() for i in range(len(columns))))]
     return {
         "columns": columns,
         "dtypes": [str(t) for t in frame.dtypes],
@@ -388,8 +404,11 @@ class Image(DisplayObject):
         if self.data is None:
             return {"text/html": f'<img src="{self.url}">'} if self.url else {}
         for start, mime in (
-            (b"\x89PNG", "image/png"), (b"\xff\xd8", "image/jpeg"), (b"GIF8", "image/gif"),
-            (b"RIFF", "image/webp"), (b"<", "image/svg+xml"),
+            (b"\x89PNG", "image/png"),
+            (b"\xff\xd8", "image/jpeg"),
+            (b"GIF8", "image/gif"),
+            (b"RIFF", "image/webp"),
+            (b"<", "image/svg+xml"),
         ):
             if self.data.startswith(start):
                 return {mime: self.data.decode() if start == b"<" else self.data}
@@ -414,8 +433,20 @@ def install():
     shown = types.ModuleType("IPython.display", "What notebooks show things with.")
     core = types.ModuleType("IPython.core")
     core.__path__ = []
-    names = (display, clear_output, DisplayObject, HTML, Markdown, Latex, Math, SVG, JSON,
-             Javascript, Pretty, Image)
+    names = (
+        display,
+        clear_output,
+        DisplayObject,
+        HTML,
+        Markdown,
+        Latex,
+        Math,
+        SVG,
+        JSON,
+        Javascript,
+        Pretty,
+        Image,
+    )
     for thing in names:
         setattr(shown, thing.__name__, thing)
         if isinstance(thing, type):
@@ -423,7 +454,11 @@ def install():
     package.display = shown
     package.core = core
     core.display = shown
-    sys.modules.update({
-        "IPython": package, "IPython.display": shown, "IPython.core": core,
-        "IPython.core.display": shown,
-    })
+    sys.modules.update(
+        {
+            "IPython": package,
+            "IPython.display": shown,
+            "IPython.core": core,
+            "IPython.core.display": shown,
+        }
+    )

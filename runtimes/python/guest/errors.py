@@ -265,7 +265,9 @@ def _os_hint(error):
     if n == errno.EMFILE:
         return "Too many files are open at once: close them with a with statement."
     if n == errno.ENETUNREACH or "network is closed" in str(error):
-        return "The network is closed: work with the files that were given, or have the host allow the address."
+        return (
+            "The network is closed: work with the files that were given, or have the host allow the address."
+        )
     if "processes are not available" in str(error):
         return "Do the work in Python: there is no shell and no other program in the sandbox."
     return ""

@@ -85,9 +85,28 @@ def install():
 
 
 _WINDOWS = {
-    "tkagg", "tkcairo", "qtagg", "qtcairo", "qt5agg", "qt5cairo", "qt4agg", "gtk3agg", "gtk3cairo",
-    "gtk4agg", "gtk4cairo", "wxagg", "wx", "wxcairo", "macosx", "webagg", "nbagg", "notebook",
-    "ipympl", "widget", "inline", "module://matplotlib_inline.backend_inline",
+    "tkagg",
+    "tkcairo",
+    "qtagg",
+    "qtcairo",
+    "qt5agg",
+    "qt5cairo",
+    "qt4agg",
+    "gtk3agg",
+    "gtk3cairo",
+    "gtk4agg",
+    "gtk4cairo",
+    "wxagg",
+    "wx",
+    "wxcairo",
+    "macosx",
+    "webagg",
+    "nbagg",
+    "notebook",
+    "ipympl",
+    "widget",
+    "inline",
+    "module://matplotlib_inline.backend_inline",
 }
 
 

@@ -97,8 +97,21 @@ def install():
         replace(name, make)
 
     for name, position in dict(
-        zeros=1, ones=1, empty=1, zeros_like=1, ones_like=1, empty_like=1, full_like=2, eye=3, identity=1,
-        fromiter=1, linspace=5, loadtxt=1, fromstring=1, indices=1, tri=3,
+        zeros=1,
+        ones=1,
+        empty=1,
+        zeros_like=1,
+        ones_like=1,
+        empty_like=1,
+        full_like=2,
+        eye=3,
+        identity=1,
+        fromiter=1,
+        linspace=5,
+        loadtxt=1,
+        fromstring=1,
+        indices=1,
+        tri=3,
     ).items():
         maker(name, position)
 

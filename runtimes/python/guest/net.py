@@ -277,8 +277,15 @@ class _Raw(io.RawIOBase):
         return self._sock.send(data)
 
 
-def wrap_socket(self, sock, server_side=False, do_handshake_on_connect=True,
-                suppress_ragged_eofs=True, server_hostname=None, session=None):
+def wrap_socket(
+    self,
+    sock,
+    server_side=False,
+    do_handshake_on_connect=True,
+    suppress_ragged_eofs=True,
+    server_hostname=None,
+    session=None,
+):
     """SSLContext.wrap_socket."""
     sock.__class__ = SSLSocket
     exchange = sock._connected()
@@ -357,6 +364,11 @@ class SSLObject:
     cipher = compression = shared_ciphers = SSLSocket.cipher
     get_channel_binding = SSLSocket.get_channel_binding
     pending = SSLSocket.pending
+
+
+def wrap_bio(self, incoming, outgoing, server_side=False, server_hostname=None, session=None):
+    """SSLContext.wrap_bio."""
+    return SSLObject(incoming, outgoing, server_hostname)
 
 
 class Transport(asyncio.Transport):
@@ -530,9 +542,7 @@ def install():
     module.has_ipv6 = False
     ssl = sys.modules["ssl"]
     ssl.SSLContext.wrap_socket = wrap_socket
-    ssl.SSLContext.wrap_bio = lambda self, incoming, outgoing, server_side=False, server_hostname=None, session=None: (
-        SSLObject(incoming, outgoing, server_hostname)
-    )
+    ssl.SSLContext.wrap_bio = wrap_bio
     for thing in (SSLSocket, SSLObject, MemoryBIO):
         thing.__module__ = "ssl"
         setattr(ssl, thing.__name__, thing)

@@ -13,12 +13,50 @@ from . import fonts
 
 # Fonts of other machines, and what stands in for them.
 _STAND_INS = (
-    (("simhei", "simsun", "msyh", "microsoftyahei", "pingfang", "heiti", "stheiti", "songti", "fangsong", "kaiti",
-      "wqy", "notosanscjk", "notosanssc", "sourcehan", "msgothic", "meiryo", "hiragino"), None),
-    (("couriernew", "courier", "cour", "consola", "menlo", "monaco", "liberationmono", "ubuntumono"), "DejaVuSansMono"),
+    (
+        (
+            "simhei",
+            "simsun",
+            "msyh",
+            "microsoftyahei",
+            "pingfang",
+            "heiti",
+            "stheiti",
+            "songti",
+            "fangsong",
+            "kaiti",
+            "wqy",
+            "notosanscjk",
+            "notosanssc",
+            "sourcehan",
+            "msgothic",
+            "meiryo",
+            "hiragino",
+        ),
+        None,
+    ),
+    (
+        ("couriernew", "courier", "cour", "consola", "menlo", "monaco", "liberationmono", "ubuntumono"),
+        "DejaVuSansMono",
+    ),
     (("times", "georgia", "liberationserif", "garamond"), "DejaVuSerif"),
-    (("arial", "helvetica", "verdana", "tahoma", "calibri", "segoeui", "liberationsans", "opensans", "roboto",
-      "ubuntu", "freesans", "noto"), "DejaVuSans"),
+    (
+        (
+            "arial",
+            "helvetica",
+            "verdana",
+            "tahoma",
+            "calibri",
+            "segoeui",
+            "liberationsans",
+            "opensans",
+            "roboto",
+            "ubuntu",
+            "freesans",
+            "noto",
+        ),
+        "DejaVuSans",
+    ),
 )
 
 
@@ -81,7 +119,9 @@ class Font:
         from matplotlib import ft2font
 
         if direction not in (None, "ltr") or features or language:
-            raise KeyError("setting text direction, language or font features is not supported without libraqm")
+            raise KeyError(
+                "setting text direction, language or font features is not supported without libraqm"
+            )
         if isinstance(text, (bytes, bytearray)):
             text = bytes(text).decode("latin-1")
         placed, x, last = [], 0.0, None
@@ -115,8 +155,14 @@ class Font:
         if len(anchor) != 2 or anchor[0] not in "lmr" or anchor[1] not in "atmsbd":
             raise ValueError("bad anchor specified")
         x = {"l": 0, "m": advance / 2, "r": advance}[anchor[0]]
-        y = {"a": self.ascent, "t": top, "m": (self.ascent - self.descent) / 2, "s": 0, "b": bottom,
-             "d": -self.descent}[anchor[1]]
+        y = {
+            "a": self.ascent,
+            "t": top,
+            "m": (self.ascent - self.descent) / 2,
+            "s": 0,
+            "b": bottom,
+            "d": -self.descent,
+        }[anchor[1]]
         return _floor(left - x + 0.5), _floor(y - top + 0.5)
 
     def getlength(self, text, mode="", direction=None, features=None, language=None):
@@ -128,8 +174,20 @@ class Font:
         size = box[1] - box[0], box[2] - box[3]
         return size, self._anchored(anchor, box, advance)
 
-    def render(self, text, fill, mode="", direction=None, features=None, language=None, stroke_width=0,
-               stroke_filled=False, anchor=None, ink=0, start=(0, 0)):
+    def render(
+        self,
+        text,
+        fill,
+        mode="",
+        direction=None,
+        features=None,
+        language=None,
+        stroke_width=0,
+        stroke_filled=False,
+        anchor=None,
+        ink=0,
+        start=(0, 0),
+    ):
         import numpy as np
         from PIL import Image
 

@@ -2,22 +2,26 @@
 
 import array
 import gc
+import importlib
 import sys
 
 
+_STANDARD = """
+    argparse array ast base64 bisect calendar cmath codecs collections contextlib copy csv
+    dataclasses datetime decimal difflib email.message enum fractions functools getpass glob
+    gzip hashlib heapq html.parser http.client inspect io itertools json linecache locale
+    logging math operator pathlib pickle platform pprint queue random re secrets shutil socket
+    sqlite3 statistics string struct subprocess tempfile textwrap time timeit traceback types
+    typing unicodedata urllib.error urllib.parse urllib.request uuid warnings weakref zipfile
+    zlib zoneinfo encodings.ascii encodings.big5 encodings.cp1252 encodings.gb18030
+    encodings.gbk encodings.idna encodings.latin_1 encodings.shift_jis encodings.utf_16
+    encodings.utf_8_sig xml.etree.ElementTree
+"""
+
+
 def standard_library():
-    import argparse, array, ast, base64, bisect, calendar, cmath, codecs, collections, contextlib
-    import copy, csv, dataclasses, datetime, decimal, difflib, email.message, enum, fractions
-    import functools, getpass, glob, gzip, hashlib, heapq, html.parser, http.client, inspect, io
-    import itertools, json, linecache, locale, logging, math, operator, pathlib, pickle, platform
-    import pprint, queue, random, re, secrets, shutil, socket, sqlite3, statistics, string, struct
-    import subprocess, tempfile, textwrap, time, timeit, traceback, types, typing, unicodedata
-    import urllib.error, urllib.parse, urllib.request, uuid, warnings, weakref, zipfile, zlib
-    import zoneinfo
-    import encodings.ascii, encodings.big5, encodings.cp1252, encodings.gb18030, encodings.gbk
-    import encodings.idna, encodings.latin_1, encodings.shift_jis, encodings.utf_16
-    import encodings.utf_8_sig
-    import xml.etree.ElementTree
+    for name in _STANDARD.split():
+        importlib.import_module(name)
 
 
 def science():

@@ -275,9 +275,7 @@ class Result:
 class Pool:
     """multiprocessing.Pool, run in line."""
 
-    def __init__(
-        self, processes=None, initializer=None, initargs=(), maxtasksperchild=None, context=None
-    ):
+    def __init__(self, processes=None, initializer=None, initargs=(), maxtasksperchild=None, context=None):
         if processes is not None and processes < 1:
             raise ValueError("Number of processes must be at least 1")
         self._open = True
@@ -397,6 +395,4 @@ def install_multiprocessing(no_processes):
     for name in multiprocessing.__all__:  # methods of the default context, bound before
         if name in base.__dict__:
             setattr(multiprocessing, name, getattr(context._default_context, name))
-    dummy.Pool = lambda processes=None, initializer=None, initargs=(): Pool(
-        processes, initializer, initargs
-    )
+    dummy.Pool = lambda processes=None, initializer=None, initargs=(): Pool(processes, initializer, initargs)

@@ -8,14 +8,14 @@ flag 4, JSON with what is rarely there: args, env, inputs, seed.
 import ast
 import atexit
 import builtins
-import gc
+
 import linecache
 import logging
 import os
 import re
 import struct
 import sys
-import warnings
+
 from json import dumps, loads
 
 from . import aio, display, errors, figures, host, streams
@@ -147,7 +147,12 @@ def _compile(source, name):
     line = body[start:]
     # The commonest end is an assignment that is one whatever stands before it.
     to = line.find("=")
-    if to > 0 and line[:to].rstrip().isidentifier() and line[to + 1 : to + 2] not in ("", "=") and _SIMPLE.isdisjoint(line):
+    if (
+        to > 0
+        and line[:to].rstrip().isidentifier()
+        and line[to + 1 : to + 2] not in ("", "=")
+        and _SIMPLE.isdisjoint(line)
+    ):
         return (_statements(source, name),), None
     while start and _CONTINUES.match(body, start):
         start = body.rfind("\n", 0, start - 1) + 1
@@ -197,7 +202,9 @@ def _parse(source, name, flags):
 
 
 _MAGIC = re.compile(r"^([ \t]*)(%{1,2}|!)([^\n]*)", re.MULTILINE)
-_HARMLESS = re.compile(r"%?(?:matplotlib|config|autosave|load_ext|reload_ext|autoreload|precision|pylab)\b|%%capture\b")
+_HARMLESS = re.compile(
+    r"%?(?:matplotlib|config|autosave|load_ext|reload_ext|autoreload|precision|pylab)\b|%%capture\b"
+)
 
 
 def _without_magic(source):
@@ -207,7 +214,7 @@ def _without_magic(source):
 
     def drop(match):
         nonlocal found
-        if _HARMLESS.match((match[2] + match[3])[match[2] == "%%" and 1 or 0:].removeprefix("%")):
+        if _HARMLESS.match((match[2] + match[3])[match[2] == "%%" and 1 or 0 :].removeprefix("%")):
             found = True
             return match[1] + "pass"
         return match[0]
@@ -244,7 +251,7 @@ def _failed(error, name):
 
 def _hooked(error, name):
     """Lets the program's own sys.excepthook print."""
-    hook, tb = sys.excepthook, error.__traceback__
+    hook = sys.excepthook
     report = errors.report(error, name, _files.__contains__)
     try:
         hook(type(error), error, error.__traceback__)
@@ -300,8 +307,14 @@ def install(main):
     for key in [k for k in names if not (k.startswith("__") and k.endswith("__"))]:
         del names[key]
     names.pop("__annotations__", None)
-    names.update(__name__="__main__", __doc__=None, __package__=None, __spec__=None,
-                 __loader__=None, __builtins__=builtins)
+    names.update(
+        __name__="__main__",
+        __doc__=None,
+        __package__=None,
+        __spec__=None,
+        __loader__=None,
+        __builtins__=builtins,
+    )
     errors.install()
     sys.excepthook = sys.__excepthook__ = _excepthook
     builtins.exit, builtins.quit = _Exit("exit"), _Exit("quit")
