@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -297,7 +296,11 @@ func newGround(t *testing.T, canary string) *ground {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.secrets = []string{canary, g.base, filepath.Dir(wd), cache, runtime.GOROOT(), "goroutine ", "runtime error", "panic", ".go:"}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.secrets = []string{canary, g.base, filepath.Dir(wd), cache, home, "goroutine ", "runtime error", "panic", ".go:"}
 	g.secrets = slices.DeleteFunc(g.secrets, func(s string) bool { return len(s) < 4 })
 	g.before = g.sum(t)
 	return g
