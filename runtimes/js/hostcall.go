@@ -455,6 +455,9 @@ func (in *interp) compile(a arguments) uint64 {
 	if len(src) > maxSource {
 		return in.throw("RangeError", "the file is too large to run", "")
 	}
+	if in.reveal(src, fileNames) {
+		return 0
+	}
 	return in.box(in.eval(src, a.text(1, maxPath), 0))
 }
 

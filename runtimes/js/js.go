@@ -118,6 +118,7 @@ var guestFuncs = []string{
 	"exiting",                    // (code) runs the listeners of "beforeExit" and "exit"
 	"moduleSource",               // (name of a builtin) -> its source as an ES module
 	"jsonModule", "commonModule", // (text or file, file) -> the source of an ES module
+	"reveal",     // (names, parted by spaces) makes names of Node's global; see nodenames.go
 	"moduleName", // (file, stamp) -> the name of the file as it is now
 }
 

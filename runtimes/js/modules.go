@@ -356,6 +356,9 @@ func (in *interp) moduleSource(s *turn, name string) (src string, thrown bool) {
 			return in.moduleBy("commonModule", name, name)
 		}
 	}
+	if in.reveal(src, nodeNames) {
+		return "", true
+	}
 	if strings.Contains(src, "import.meta") && !strings.HasPrefix(src, "#!") {
 		meta, _ := json.Marshal(map[string]string{"url": "file://" + name, "filename": name, "dirname": path.Dir(name)})
 		src = "Object.assign(import.meta, " + string(meta) + "); " + src // on the first line, so that lines keep their numbers

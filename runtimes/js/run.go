@@ -125,6 +125,9 @@ func (in *interp) run(s *turn) (runtimes.Outcome, error) {
 	if async || module || s.Module {
 		flags |= evalAsync
 	}
+	if in.reveal(src, nodeNames) {
+		return in.stopped(s)
+	}
 	if !s.Session && !module {
 		return in.finish(s, in.eval(src, s.name(), flags), flags&evalAsync != 0)
 	}

@@ -12,16 +12,26 @@
   cloche.parse = parse;
   cloche.stringify = stringify;
   cloche.uncurry = (fn) => Function.prototype.call.bind(fn);
+  const split = cloche.uncurry(String.prototype.split);
 
   // Defines globals, which programs may replace. Those that Node shows among the keys of its global object are enumerable.
   const shown = ["setTimeout", "setInterval", "setImmediate", "clearTimeout", "clearInterval", "clearImmediate", "queueMicrotask",
-    "structuredClone", "atob", "btoa", "performance", "fetch", "crypto", "global", "navigator"];
+    "structuredClone", "atob", "btoa", "performance", "fetch", "crypto", "navigator"];
   cloche.globals = (props) => {
     for (const name of Object.keys(props)) {
       defineProperty(globalThis, name, { value: props[name], writable: true, configurable: true, enumerable: shown.includes(name) });
     }
   };
   for (const name of shown) if (Object.hasOwn(globalThis, name)) defineProperty(globalThis, name, { enumerable: true });
+
+  // Keeps what Node's names stand for until a program names them (see nodenames.go).
+  const nodeNames = { __proto__: null };
+  cloche.nodeName = (name, descriptor) => { nodeNames[name] = descriptor; };
+  cloche.reveal = (names) => {
+    for (const name of split(names, " ")) {
+      if (getOwnPropertyDescriptor(globalThis, name) === undefined) defineProperty(globalThis, name, nodeNames[name]);
+    }
+  };
 
   // Makes an accessor that computes its value once, at first use.
   cloche.lazy = (target, name, make, enumerable = false) => {

@@ -159,9 +159,7 @@
 
   // The main script sees what a CommonJS file sees, as globals.
   const mainExports = {};
-  cloche.globals({
-    require: makeRequire(""),
-  });
+  cloche.nodeName("require", { value: makeRequire(""), writable: true, configurable: true, enumerable: false });
   for (const [name, make] of Object.entries({
     module: () => mainModule ??= mainOf(),
     exports: () => mainExports,
@@ -169,7 +167,7 @@
     __dirname: () => cloche.path.dirname(cloche.script().file),
     _importMeta: () => importMeta(),
   })) {
-    defineProperty(globalThis, name, {
+    cloche.nodeName(name, {
       configurable: true, enumerable: false,
       get: make,
       set(value) { defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: false }); },

@@ -233,5 +233,5 @@
   Object.defineProperty(process, Symbol.toStringTag, { value: "process", configurable: true });
 
   cloche.process = process;
-  cloche.globals({ process });
+  cloche.nodeName("process", { value: process, writable: true, configurable: true, enumerable: false });
 })

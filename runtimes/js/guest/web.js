@@ -57,11 +57,11 @@
   cloche.noWorker = cloche.refusedClass("Worker", "there are no threads");
 
   cloche.globals({
-    global: globalThis,
     performance: new Performance(),
     Performance,
     PerformanceEntry,
     navigator: { hardwareConcurrency: 1, language: "en-US", languages: ["en-US"], platform: "linux", userAgent: "Cloche" },
   });
+  cloche.nodeName("global", { value: globalThis, writable: true, configurable: true, enumerable: true });
   Object.defineProperty(globalThis, Symbol.toStringTag, { value: "global", writable: false, enumerable: false, configurable: true });
 })
