@@ -65,11 +65,12 @@ func brokenLen(b []byte) int {
 	return n
 }
 
-// maxCodec bounds in bytes what is converted in the host's memory. UTF-8 is not.
-const maxCodec = 64 << 20
+// maxCodec bounds in bytes what is converted in the host's memory, and for how long the run cannot be stopped
+// meanwhile. UTF-8 is not.
+const maxCodec = 32 << 20
 
 func (in *interp) tooLarge() uint64 {
-	return in.throw("RangeError", "more than 64 MiB cannot be converted at once", "ERR_STRING_TOO_LONG")
+	return in.throw("RangeError", "more than 32 MiB cannot be converted at once", "ERR_STRING_TOO_LONG")
 }
 
 // encode turns text into bytes, as Buffer.from(text, encoding) does.

@@ -37,6 +37,11 @@ type Clock interface {
 	Sleep(ctx context.Context, d time.Duration) error
 }
 
+// Checker is what a Clock may be besides. Check is called between the pieces of long work; its error ends the run.
+type Checker interface {
+	Check(ctx context.Context) error
+}
+
 // Files is a file tree. Paths are absolute guest paths ("/data/a.txt") without NUL, at most 4096 bytes;
 // "." and ".." and links in them are the tree's to resolve. Errors are those of package io/fs or [syscall.Errno], wrapped or not, or have a
 // method Code() string that names the errno ("ENOENT").

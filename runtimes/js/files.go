@@ -91,12 +91,13 @@ func (in *interp) textOrError(text string, err error) uint64 {
 }
 
 // withFile opens a file for the length of do.
-func withFile(files Files, name string, flag int, do func(File) error) error {
+func withFile(files Files, name string, flag int, do func(File) error) (err error) {
 	f, err := files.Open(name, flag)
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(f), f.Close())
+	defer func() { err = errors.Join(err, f.Close()) }() // when do ends the run, too
+	return do(f)
 }
 
 // readFile reads into the guest's own memory: a file of any size costs the host nothing.
@@ -121,13 +122,18 @@ func (in *interp) readFile(files Files, name string, offset, length int64) uint6
 			result = in.noMemory()
 			return nil
 		}
-		n, err := f.ReadAt(in.view(p, uint32(length)), offset)
-		if err != nil && err != io.EOF {
-			in.release(p)
+		n := 0
+		err = in.pieces(uint32(length), func(from, to uint32) error {
+			got, err := f.ReadAt(in.view(p+from, to-from), offset+int64(from))
+			n += got
 			return err
+		})
+		if err == nil || err == io.EOF {
+			err = nil
+			result = in.call("qjs_new_array_buffer", uint64(p), uint64(n)) // a copy
 		}
-		result = in.call("qjs_new_array_buffer", uint64(p), uint64(n))
-		return nil
+		in.release(p)
+		return err
 	})
 	if err != nil {
 		return in.fileError(errorCode(err))
@@ -157,11 +163,10 @@ func (in *interp) writeFile(files Files, name string, a arguments) uint64 {
 			}
 			offset = info.Size
 		}
-		if n == 0 {
-			return nil
-		}
-		_, err := f.WriteAt(in.view(p, n), offset)
-		return err
+		return in.pieces(n, func(from, to uint32) error {
+			_, err := f.WriteAt(in.view(p+from, to-from), offset+int64(from))
+			return err
+		})
 	})
 	if err != nil {
 		return in.fileError(errorCode(err))

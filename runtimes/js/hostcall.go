@@ -224,7 +224,9 @@ func (in *interp) buffer(n int, fill func([]byte)) uint64 {
 		return in.noMemory()
 	}
 	fill(in.view(p, uint32(n)))
-	return in.call("qjs_new_array_buffer", uint64(p), uint64(n))
+	box := in.call("qjs_new_array_buffer", uint64(p), uint64(n)) // a copy
+	in.release(p)
+	return box
 }
 
 func (in *interp) noMemory() uint64 {
@@ -317,7 +319,7 @@ func writeText(w io.Writer, b []byte) {
 const maxFrame = 64 << 20
 
 func (in *interp) door(s *turn, a arguments) uint64 {
-	header := a.text(1, maxDisplay)
+	header := validUTF8([]byte(a.text(1, maxDisplay)))
 	p, n := a.bytes(2)
 	if s.Door == nil {
 		return in.box(in.newString(`{"name":"Error","message":"the host offers nothing here"}`))
@@ -328,7 +330,7 @@ func (in *interp) door(s *turn, a arguments) uint64 {
 	frame := make([]byte, 0, 5+len(header)+int(n))
 	frame = append(frame, byte(a.int(0)))
 	frame = binary.LittleEndian.AppendUint32(frame, uint32(len(header)))
-	frame = append(frame, validUTF8([]byte(header))...)
+	frame = append(frame, header...)
 	frame = append(frame, in.view(p, n)...)
 	reply, err := s.Door(in.ctx, frame)
 	if err != nil {
@@ -371,13 +373,27 @@ func (in *interp) hash(a arguments) uint64 {
 	i := uint32(1)
 	if a.value(1).tag() == tagObject { // key, offset, length
 		p, n := a.bytes(1)
-		h = hmac.New(newHash, in.view(p, n))
+		key := in.view(p, n)
+		if n > pieceBytes { // hmac would do the same, without a pause (RFC 2104)
+			long := newHash()
+			in.hashed(long, p, n)
+			key = long.Sum(nil)
+		}
+		h = hmac.New(newHash, key)
 		i += 2
 	}
 	p, n := a.bytes(i + 1)
-	h.Write(in.view(p, n))
+	in.hashed(h, p, n)
 	sum := h.Sum(nil)
 	return in.buffer(len(sum), func(b []byte) { copy(b, sum) })
+}
+
+// hashed puts n bytes at address p into h.
+func (in *interp) hashed(h hash.Hash, p, n uint32) {
+	_ = in.pieces(n, func(from, to uint32) error { // a hash has no errors
+		_, err := h.Write(in.view(p+from, to-from))
+		return err
+	})
 }
 
 // zones are the locations that were asked for; their names are few, since only real ones are kept.

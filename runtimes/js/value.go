@@ -86,7 +86,7 @@ func (in *interp) call32(export string, args ...uint64) uint32 {
 // fault ends the run because the guest's memory does not hold what the interpreter promises: the guest has
 // damaged its own interpreter.
 func fault(format string, args ...any) {
-	panic(vm.Stop{Err: fmt.Errorf("javascript guest: "+format, args...)})
+	panic(vm.Stop{Err: &vm.Trap{Reason: "javascript guest: " + fmt.Sprintf(format, args...)}})
 }
 
 // view is n bytes of the guest's memory, valid until the next call.
@@ -96,6 +96,32 @@ func (in *interp) view(offset, n uint32) []byte {
 		fault("address %#x+%d is out of bounds", offset, n)
 	}
 	return b
+}
+
+// pieceBytes is how much a host function works through before it looks whether the run may go on.
+const pieceBytes = 1 << 20
+
+// pieces calls do for n bytes, piece by piece, until an error. The run may end in between.
+func (in *interp) pieces(n uint32, do func(from, to uint32) error) error {
+	for from := uint32(0); from < n; {
+		to := min(n, from+pieceBytes)
+		if err := do(from, to); err != nil {
+			return err
+		}
+		if from = to; from < n {
+			in.look()
+		}
+	}
+	return nil
+}
+
+// look ends the run when it may not go on.
+func (in *interp) look() {
+	if c, ok := turnOf(in.ctx).env.clock().(Checker); ok {
+		if err := c.Check(in.ctx); err != nil {
+			panic(vm.Stop{Err: err})
+		}
+	}
 }
 
 func (in *interp) u32(offset uint32) uint32 { return binary.LittleEndian.Uint32(in.view(offset, 4)) }
