@@ -44,7 +44,7 @@ func (f *Files) open(p string, flags vfs.OpenFlags) (*vfs.Handle, error) {
 	return h, nil
 }
 
-// Open opens a regular file for reading.
+// Open opens a regular file for reading. Its size is what the program says, up to 4 TiB: bound what you copy.
 func (f *Files) Open(p string) (io.ReadCloser, error) {
 	h, err := f.open(p, vfs.OpenRead)
 	if err != nil {
@@ -65,15 +65,14 @@ type fileReader struct {
 	io.Closer
 }
 
-// ReadFile reads a whole file.
+// ReadFile reads a whole file of at most 256 MiB. Larger ones are for Open: a program can make a file of any size,
+// since holes cost it nothing.
 func (f *Files) ReadFile(p string) ([]byte, error) {
-	r, err := f.Open(p)
-	if err != nil {
-		return nil, err
-	}
-	b, err := io.ReadAll(r)
-	return b, errors.Join(err, r.Close())
+	b, err := f.ns.ReadFile(guestPath(p), maxReadFile)
+	return b, f.about("read", p, err)
 }
+
+const maxReadFile = 256 << 20
 
 // WriteFile makes a file, and the folders above it, or replaces its contents. It counts against the
 // sandbox's disk limits.
@@ -262,53 +261,51 @@ func (t *tree) files() *Files { return &Files{t.Namespace} }
 
 var outputDirs = []vfs.Path{vfs.MustPath(workDir)}
 
-// maxHashed is the size of the largest file whose hash a Result holds: half a second of work.
-const maxHashed = 512 << 20
+// maxHashed is how many bytes are read for the hashes in a Result: a fifth of a second of work. A size is not a length:
+// a file with a hole costs the sandbox nothing, and the time to read it is the host's.
+const maxHashed = 256 << 20
 
 // changes describes what a turn did to the files since the mark.
-func (t *tree) changes(since vfs.Mark) ([]FileChange, error) {
+func (t *tree) changes(since vfs.Mark) []FileChange {
 	list, _ := t.Changes(since, outputDirs...)
 	var out []FileChange
+	left := uint64(maxHashed)
 	for _, c := range list {
 		if c.Kind == vfs.KindDir {
 			continue
 		}
 		fc := FileChange{Path: c.Path, From: c.From, Op: c.Op.String(), Bytes: uint64(c.Size)}
 		if c.Op != vfs.OpDeleted && c.Kind == vfs.KindRegular {
-			if err := t.describe(&fc); err != nil {
-				return nil, err
-			}
+			t.describe(&fc, &left)
 		}
 		out = append(out, fc)
 	}
-	return out, nil
+	return out
 }
 
-// describe reads the file for its hash and type.
-func (t *tree) describe(c *FileChange) error {
+// describe reads the file for its hash and type, as far as there are bytes left to read. What cannot be read has
+// neither: in a mounted folder another program may have removed it, and its path may be longer than a path may be, after
+// a folder was moved.
+func (t *tree) describe(c *FileChange, left *uint64) {
 	r, err := t.files().Open(c.Path)
-	if errors.Is(err, vfs.ErrNotExist) {
-		return nil // in a mounted folder, another program may have removed it
-	}
 	if err != nil {
-		return err
+		return
 	}
 	defer r.Close()
 	head := make([]byte, min(512, c.Bytes))
 	if _, err := io.ReadFull(r, head); err != nil {
-		return nil // it shrank meanwhile, likewise
+		return
 	}
 	c.MIME = mimeOf(c.Path, head)
-	if c.Bytes > maxHashed {
-		return nil
+	if c.Bytes > *left {
+		return
 	}
+	*left -= c.Bytes
 	h := sha256.New()
 	h.Write(head)
-	if _, err := io.Copy(h, r); err != nil {
-		return fmt.Errorf("read %s in the sandbox: %w", c.Path, err)
+	if _, err := io.Copy(h, r); err == nil {
+		c.SHA256 = hex.EncodeToString(h.Sum(nil))
 	}
-	c.SHA256 = hex.EncodeToString(h.Sum(nil))
-	return nil
 }
 
 // mimeTypes are those of what programs write most, so that an answer does not depend on the host's own table.

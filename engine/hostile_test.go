@@ -239,6 +239,9 @@ func (h *hostile) judge(w want, turn string, res *engine.Result, err error, took
 	if res.Usage.Wall > l.Timeout+l.Grace+w.over+4*h.stalls.longest() {
 		t.Errorf("%.200s: it took %v, its timeout is %v (start %v, run %v)", turn, took, l.Timeout, res.Usage.Start, res.Usage.Wall)
 	}
+	if after := took - res.Usage.Start - res.Usage.Wall; after > 3*time.Second+8*h.stalls.longest() {
+		t.Errorf("%.200s: the host went on for %v after the run", turn, after)
+	}
 	if uint64(len(res.Stdout)) > l.OutputBytes || uint64(len(res.Stderr)) > l.OutputBytes {
 		t.Errorf("%d and %d bytes of output were kept", len(res.Stdout), len(res.Stderr))
 	}

@@ -147,7 +147,7 @@ func (s *sandbox) run(ctx context.Context, t Turn) (*Result, error) {
 	if res.cut {
 		s.discard()
 	} else if err == nil {
-		res.FilesChanged, err = s.tree.changes(mark)
+		res.FilesChanged = s.tree.changes(mark)
 	}
 	return res, err
 }

@@ -1,14 +1,17 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
 	"strings"
 
 	"github.com/cloche-dev/cloche/engine"
+	"github.com/cloche-dev/cloche/limits"
 )
 
 // outFolder is where a run's files and charts go. All names in it are the guest's and hostile: they are written
@@ -17,9 +20,12 @@ type outFolder struct {
 	root    *os.Root
 	figures int
 	written map[string]bool // names that this process wrote
+	left    uint64          // bytes that may still be written
 }
 
-func openOut(dir string) (*outFolder, error) {
+// openOut opens the folder, into which at most that many bytes will be written: a program can make files of any
+// size, since holes cost it nothing, and none of them may fill the host's disk.
+func openOut(dir string, most uint64) (*outFolder, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, fmt.Errorf("--out: %w", err)
 	}
@@ -27,7 +33,7 @@ func openOut(dir string) (*outFolder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--out: %w", err)
 	}
-	return &outFolder{root: root, written: map[string]bool{}}, nil
+	return &outFolder{root: root, written: map[string]bool{}, left: most}, nil
 }
 
 // Close releases the folder.
@@ -46,17 +52,28 @@ func (o *outFolder) save(res *engine.Result, files *engine.Files) error {
 		if c.Op == "deleted" {
 			continue
 		}
-		b, err := files.ReadFile(c.Path)
-		if err != nil {
-			note(fmt.Errorf("read %s from the sandbox: %w", c.Path, err))
-			continue
-		}
-		note(o.write(outName(c.Path), b))
+		note(o.copy(files, c))
 	}
 	for _, png := range res.Charts() {
-		note(o.write(o.nextFigure(), png))
+		note(o.write(o.nextFigure(), bytes.NewReader(png)))
 	}
 	return errors.Join(errs...)
+}
+
+func (o *outFolder) copy(files *engine.Files, c engine.FileChange) error {
+	if c.Bytes > o.left {
+		return o.tooMuch(c.Path)
+	}
+	r, err := files.Open(c.Path)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return o.write(outName(c.Path), r)
+}
+
+func (o *outFolder) tooMuch(name string) error {
+	return fmt.Errorf("%s is more than the %s that may still be written: raise --disk", name, limits.ApproxSize(o.left))
 }
 
 // maxOutErrors bounds what is said about a program that made thousands of files.
@@ -81,7 +98,8 @@ func (o *outFolder) nextFigure() string {
 	}
 }
 
-func (o *outFolder) write(name string, b []byte) error {
+// write makes a file of what r gives. Nothing is left of one that has more bytes than may be written.
+func (o *outFolder) write(name string, r io.Reader) error {
 	if !fs.ValidPath(name) || name == "." {
 		return fmt.Errorf("the sandbox's file name %q cannot be written here", name)
 	}
@@ -100,10 +118,14 @@ func (o *outFolder) write(name string, b []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(b)
-	if err := errors.Join(err, f.Close()); err != nil {
-		return err
+	n, err := io.Copy(f, io.LimitReader(r, int64(o.left)+1))
+	if err == nil && uint64(n) > o.left {
+		err = o.tooMuch(name)
 	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return errors.Join(err, o.root.Remove(name))
+	}
+	o.left -= uint64(n)
 	o.written[name] = true
 	return nil
 }

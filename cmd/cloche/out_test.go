@@ -25,7 +25,7 @@ func TestOutName(t *testing.T) {
 func TestOutStaysInItsFolder(t *testing.T) {
 	base := t.TempDir()
 	dir := filepath.Join(base, "out")
-	o, err := openOut(dir)
+	o, err := openOut(dir, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,11 +40,11 @@ func TestOutStaysInItsFolder(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"../outside", "/etc/x", "a/../../outside", "", ".", "folder/outside", "folder/new"} {
-		if err := o.write(name, []byte("guest")); err == nil {
+		if err := o.write(name, strings.NewReader("guest")); err == nil {
 			t.Errorf("%q was written", name)
 		}
 	}
-	if err := o.write("file", []byte("guest")); err != nil { // takes the place of the link
+	if err := o.write("file", strings.NewReader("guest")); err != nil { // takes the place of the link
 		t.Error(err)
 	}
 	if b, err := os.ReadFile(outside); err != nil || string(b) != "mine" {
@@ -56,16 +56,37 @@ func TestOutStaysInItsFolder(t *testing.T) {
 }
 
 func TestFiguresDoNotTakeTheProgramsNames(t *testing.T) {
-	o, err := openOut(t.TempDir())
+	o, err := openOut(t.TempDir(), 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer o.Close()
-	if err := o.write("figure-2.png", []byte("the program's")); err != nil {
+	if err := o.write("figure-2.png", strings.NewReader("the program's")); err != nil {
 		t.Fatal(err)
 	}
 	if got := []string{o.nextFigure(), o.nextFigure()}; strings.Join(got, " ") != "figure-1.png figure-3.png" {
 		t.Errorf("figures %v", got)
+	}
+}
+
+func TestOutIsBounded(t *testing.T) {
+	dir := t.TempDir()
+	o, err := openOut(dir, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	for _, c := range []struct {
+		name, content string
+		written       bool
+	}{
+		{"a", "123456", true}, {"large", "12345", false}, {"b", "1234", true}, {"c", "1", false}, {"empty", "", true},
+	} {
+		err := o.write(c.name, strings.NewReader(c.content))
+		_, missing := os.Stat(filepath.Join(dir, c.name))
+		if (err == nil) != c.written || (missing == nil) != c.written {
+			t.Errorf("%s: %v; file: %v", c.name, err, missing)
+		}
 	}
 }
 

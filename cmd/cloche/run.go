@@ -67,7 +67,7 @@ func (c *runCmd) Run(a *app) (err error) {
 	}
 	var out *outFolder
 	if c.Out != "" {
-		if out, err = openOut(c.Out); err != nil {
+		if out, err = openOut(c.Out, p.limits.DiskBytes+p.limits.ResultBytes); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, out.Close()) }()
