@@ -243,7 +243,9 @@ func openMount(m limits.Mount, l limits.Limits) (vfs.FS, io.Closer, error) {
 }
 
 func openFolder(m limits.Mount, l limits.Limits) (vfs.FS, io.Closer, error) {
-	dir, err := vfs.OpenHostDir(m.Host, vfs.HostDirOptions{Write: m.Mode == limits.ReadWrite, GrowBytes: int64(l.DiskBytes)})
+	dir, err := vfs.OpenHostDir(m.Host, vfs.HostDirOptions{
+		Write: m.Mode == limits.ReadWrite, GrowBytes: int64(l.DiskBytes), GrowNames: int64(l.Inodes),
+	})
 	return dir, dir, err
 }
 

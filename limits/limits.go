@@ -38,10 +38,11 @@ type Limits struct {
 	OutputBytes uint64
 	// ResultBytes caps the sum of displayed values (charts, tables, the last expression), 1 byte to 1 GiB.
 	ResultBytes uint64
-	// DiskBytes caps the bytes that the sandbox's in-memory files hold, for as long as the sandbox lives,
-	// 1 byte to 64 GiB.
+	// DiskBytes caps the bytes that the sandbox's in-memory files hold, and by how much the files of each folder that
+	// is mounted for writing may grow, for as long as the sandbox lives, 1 byte to 64 GiB.
 	DiskBytes uint64
-	// Inodes caps files, folders and links in the sandbox's in-memory files, 16 to 10 million.
+	// Inodes caps files, folders and links in the sandbox's in-memory files, and how many it may add to each folder that
+	// is mounted for writing, 16 to 10 million.
 	Inodes uint64
 	// OpenFiles caps the guest's descriptors, the preopens and standard streams included, 8 to 65,536.
 	OpenFiles uint64

@@ -25,9 +25,11 @@ type HostDir struct {
 	write   bool
 	noatime bool // reading should not change access times
 	top     *hostNode
-	grow    *budget
+	grow    *budget // bytes
+	names   *budget
 
 	mu     sync.Mutex
+	files  map[hostID]*openFile // with handles; empty without grow
 	open   map[hostID]*hostNode // folders with an open os.Root
 	opened int                  // os.Roots besides that of the top (two goroutines may open the same folder)
 	oldest *hostNode            // of those, in order of last use
@@ -43,8 +45,18 @@ type HostDirOptions struct {
 	Write bool
 	// GrowBytes bounds by how much all files together may grow through this HostDir: writing past the end,
 	// larger sizes and allocation count, shrinking a file and removing its last name give back what it
-	// had. Zero means no bound. It is checked before the write; other programs' changes are not seen.
+	// had, once nobody has it open any more. Zero means no bound. It is checked before the write; other programs'
+	// changes are not seen.
 	GrowBytes int64
+	// GrowNames bounds how many names may be made through this HostDir more than are removed. Zero means no bound.
+	GrowNames int64
+}
+
+// openFile is a file that handles have open. What it has comes back to the budget when its last name and its last
+// handle are gone.
+type openFile struct {
+	handles int
+	gone    bool // it has no name any more
 }
 
 // maxHostFolders is the number of folders that a HostDir keeps open to find names faster, besides those that
@@ -83,7 +95,10 @@ func OpenHostDir(path string, o HostDirOptions) (*HostDir, error) {
 	}
 	h := &HostDir{write: o.Write, noatime: !o.Write && openNoAtime != 0, open: map[hostID]*hostNode{}}
 	if o.GrowBytes > 0 {
-		h.grow = &budget{left: o.GrowBytes}
+		h.grow, h.files = &budget{left: o.GrowBytes}, map[hostID]*openFile{}
+	}
+	if o.GrowNames > 0 {
+		h.names = &budget{left: o.GrowNames}
 	}
 	st, id := hostStat(fi)
 	h.devs = []uint64{id.dev}
@@ -414,23 +429,80 @@ func (h *HostDir) openRegular(root *os.Root, name string, flags OpenFlags, creat
 	}
 	f := &hostFile{&sharedFile{fs: h, f: file}}
 	f.users.Store(1)
-	if err == nil && flags&OpenTruncate != 0 && fi.Size() > 0 {
-		err = f.Truncate(0)
+	if err == nil {
+		_, f.id = hostStat(fi)
+		h.track(f.id)
+		if flags&OpenTruncate != 0 && fi.Size() > 0 {
+			err = f.Truncate(0)
+		}
 	}
 	if err != nil {
-		_ = file.Close()
+		_ = f.Close()
 		return nil, err
 	}
 	return f, nil
 }
 
+// track notes that a handle has a file open. Systems that number no files have the zero hostID.
+func (h *HostDir) track(id hostID) {
+	if h.grow == nil || id == (hostID{}) {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.files[id] == nil {
+		h.files[id] = &openFile{}
+	}
+	h.files[id].handles++
+}
+
+// untrack notes that a handle is closed, and says whether it was the last of a file without a name.
+func (h *HostDir) untrack(id hostID) (last bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	o := h.files[id]
+	if o == nil {
+		return false
+	}
+	if o.handles--; o.handles > 0 {
+		return false
+	}
+	delete(h.files, id)
+	return o.gone
+}
+
+// lost notes that a file has no name any more, and gives back what it had if nobody has it open.
+func (h *HostDir) lost(size int64, id hostID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if o := h.files[id]; o != nil {
+		o.gone = true
+		return
+	}
+	h.grow.give(size)
+}
+
 // Create implements FS.
 func (h *HostDir) Create(dir Node, name string, flags OpenFlags) (f File, err error) {
-	err = h.change(dir, name, func(root *os.Root) error {
+	err = h.add(dir, name, func(root *os.Root) error {
 		f, err = h.openRegular(root, name, flags|OpenWrite, os.O_CREATE|os.O_EXCL)
 		return err
 	})
 	return f, err
+}
+
+// add is change for what makes a name.
+func (h *HostDir) add(dir Node, name string, f func(root *os.Root) error) error {
+	return h.change(dir, name, func(root *os.Root) error {
+		if h.names.take(1) < 1 {
+			return ErrNoSpace
+		}
+		err := f(root)
+		if err != nil {
+			h.names.give(1)
+		}
+		return err
+	})
 }
 
 // change runs f on a folder that is to be changed.
@@ -461,12 +533,12 @@ func (h *HostDir) Release(dir Node) { h.node(dir).release() }
 
 // Mkdir implements FS.
 func (h *HostDir) Mkdir(dir Node, name string) error {
-	return h.change(dir, name, func(root *os.Root) error { return root.Mkdir(name, 0o755) })
+	return h.add(dir, name, func(root *os.Root) error { return root.Mkdir(name, 0o755) })
 }
 
 // Symlink implements FS.
 func (h *HostDir) Symlink(dir Node, name, target string) error {
-	return h.change(dir, name, func(root *os.Root) error { return root.Symlink(target, name) })
+	return h.add(dir, name, func(root *os.Root) error { return root.Symlink(target, name) })
 }
 
 // Link implements FS.
@@ -475,7 +547,7 @@ func (h *HostDir) Link(n Node, dir Node, name string) error {
 	if nd.kind == KindDir {
 		return ErrPerm
 	}
-	return h.change(dir, name, func(root *os.Root) error {
+	return h.add(dir, name, func(root *os.Root) error {
 		return h.in(nd, func(oldRoot *os.Root, oldName string) error {
 			if oldRoot == root {
 				return root.Link(oldName, name)
@@ -498,9 +570,12 @@ func (h *HostDir) Rename(dir Node, name string, newDir Node, newName string) err
 	defer to.release()
 	return h.change(dir, name, func(root *os.Root) error {
 		moved, _ := root.Lstat(name)
-		lost := h.worth(newRoot, newName)
+		was := h.worth(newRoot, newName)
 		if err := renameAt(root, name, newRoot, newName); err != nil {
 			return err
+		}
+		if moved == nil || !was.same(moved) { // two names of one file both stay
+			h.removed(was)
 		}
 		if moved != nil && moved.IsDir() { // an open folder must be found again by its new name
 			_, id := hostStat(moved)
@@ -510,24 +585,43 @@ func (h *HostDir) Rename(dir Node, name string, newDir Node, newName string) err
 			}
 			h.mu.Unlock()
 		}
-		h.grow.give(lost)
 		return nil
 	})
 }
 
-// worth is what the budget gets back when a name goes: the size of a file that has no other name.
-func (h *HostDir) worth(root *os.Root, name string) int64 {
-	if h.grow == nil {
-		return 0
+// worth is what the budgets get back when a name goes.
+type worth struct {
+	there bool  // there was such a name
+	last  bool  // it was the last of a regular file
+	size  int64 // of that file
+	id    hostID
+}
+
+func (w worth) same(fi fs.FileInfo) bool {
+	_, id := hostStat(fi)
+	return w.there && w.id == id && id != (hostID{})
+}
+
+func (h *HostDir) worth(root *os.Root, name string) (w worth) {
+	if h.grow == nil && h.names == nil {
+		return w
 	}
 	fi, err := root.Lstat(name)
-	if err != nil || !fi.Mode().IsRegular() {
-		return 0
+	if err != nil {
+		return w
 	}
-	if st, _ := hostStat(fi); st.Nlink > 1 {
-		return 0
+	st, id := hostStat(fi)
+	return worth{there: true, last: fi.Mode().IsRegular() && st.Nlink <= 1, size: fi.Size(), id: id}
+}
+
+// removed gives back what a name was worth that is gone now.
+func (h *HostDir) removed(w worth) {
+	if w.there {
+		h.names.give(1)
 	}
-	return fi.Size()
+	if w.last {
+		h.lost(w.size, w.id)
+	}
 }
 
 // Unlink implements FS.
@@ -538,22 +632,22 @@ func (h *HostDir) Rmdir(dir Node, name string) error { return h.remove(dir, name
 
 func (h *HostDir) remove(dir Node, name string) error {
 	return h.change(dir, name, func(root *os.Root) error {
-		lost := h.worth(root, name)
+		was := h.worth(root, name)
 		err := root.Remove(name)
 		if err == nil {
-			h.grow.give(lost)
+			h.removed(was)
 		}
 		return err
 	})
 }
 
-// budget is a number of bytes to be used up. A nil budget has no bound.
+// budget is a number of bytes or names to be used up. A nil budget has no bound.
 type budget struct {
 	mu   sync.Mutex
 	left int64
 }
 
-// take uses up n bytes, or as many as there are, and returns how many.
+// take uses up n, or as many as there are, and returns how many.
 func (b *budget) take(n int64) int64 {
 	if b == nil || n <= 0 {
 		return n
@@ -577,6 +671,7 @@ func (b *budget) give(n int64) {
 type sharedFile struct {
 	fs    *HostDir
 	f     *os.File
+	id    hostID
 	users atomic.Int32
 }
 
@@ -706,6 +801,11 @@ func (f *hostFile) Dup(fs FS) (File, error) {
 func (f *hostFile) Close() error {
 	if f.users.Add(-1) > 0 {
 		return nil
+	}
+	if f.fs.untrack(f.id) {
+		if size, err := f.size(); err == nil {
+			f.fs.grow.give(size)
+		}
 	}
 	return hostError(f.f.Close())
 }

@@ -371,6 +371,79 @@ func TestHostGrowth(t *testing.T) {
 	}
 }
 
+// A file that has no name any more keeps what it has as long as a handle has it open.
+func TestHostGrowthOfUnlinked(t *testing.T) {
+	h, err := vfs.OpenHostDir(t.TempDir(), vfs.HostDirOptions{Write: true, GrowBytes: 10_000})
+	ok(t, err)
+	defer h.Close()
+	ns := mounted(t, h, vfs.ModeReadWrite)
+	full := func(when string, want bool) {
+		t.Helper()
+		err := ns.WriteFile("/mnt/x/probe", make([]byte, 1_000))
+		if (err == vfs.ErrNoSpace) != want {
+			t.Errorf("%s: %v", when, err)
+		}
+		ok(t, ns.Unlink(nil, vfs.MustPath("/mnt/x/probe")))
+	}
+	f := openFile(t, ns, "/mnt/x/f", rwc)
+	must(f.WriteAt(make([]byte, 9_500), 0))
+	again := openFile(t, ns, "/mnt/x/f", vfs.OpenRead)
+	ok(t, ns.Unlink(nil, vfs.MustPath("/mnt/x/f")))
+	full("unlinked while open", true)
+	ok(t, f.Truncate(9_000))
+	ok(t, f.Close())
+	full("one handle left", false)
+	must(0, ns.WriteFile("/mnt/x/rest", make([]byte, 500)))
+	full("one handle left", true)
+	ok(t, again.Close())
+	full("closed", false)
+
+	g := openFile(t, ns, "/mnt/x/g", rwc)
+	must(g.WriteAt(make([]byte, 9_500), 0))
+	ok(t, ns.Rename(nil, vfs.MustPath("/mnt/x/rest"), nil, vfs.MustPath("/mnt/x/g")))
+	full("renamed over while open", true)
+	ok(t, g.Close())
+	full("closed", false)
+}
+
+func TestHostNames(t *testing.T) {
+	h, err := vfs.OpenHostDir(t.TempDir(), vfs.HostDirOptions{Write: true, GrowNames: 4})
+	ok(t, err)
+	defer h.Close()
+	ns := mounted(t, h, vfs.ModeReadWrite)
+	p := func(name string) vfs.Path { return vfs.MustPath("/mnt/x/" + name) }
+	add := map[string]func(name string) error{
+		"file":   func(name string) error { return ns.WriteFile("/mnt/x/"+name, nil) },
+		"folder": func(name string) error { return ns.Mkdir(nil, p(name)) },
+		"link":   func(name string) error { return ns.Symlink(must(vfs.ParseTarget([]byte("x"))), nil, p(name)) },
+		"name":   func(name string) error { return ns.Link(nil, p("file"), false, nil, p(name)) },
+	}
+	for _, kind := range []string{"file", "folder", "link", "name"} {
+		ok(t, add[kind](kind))
+	}
+	for kind, f := range add {
+		if err := f("more"); err != vfs.ErrNoSpace {
+			t.Errorf("one %s more: %v", kind, err)
+		}
+	}
+	if err := add["folder"]("file"); err == nil {
+		t.Error("a folder in the place of a file")
+	}
+	ok(t, ns.Rename(nil, p("name"), nil, p("file"))) // two names of one file: both stay
+	if err := add["file"]("more"); err != vfs.ErrNoSpace {
+		t.Errorf("after a rename that did nothing: %v", err)
+	}
+	ok(t, ns.Rename(nil, p("link"), nil, p("name"))) // one name less
+	ok(t, add["file"]("more"))
+	ok(t, ns.Rmdir(nil, p("folder")))
+	ok(t, ns.Unlink(nil, p("more")))
+	ok(t, add["folder"]("a"))
+	ok(t, add["folder"]("b"))
+	if err := add["folder"]("c"); err != vfs.ErrNoSpace {
+		t.Errorf("at the end: %v", err)
+	}
+}
+
 // TestHostSync waits for the disk with the deadline in view.
 func TestHostSync(t *testing.T) {
 	ns := namespace(t, vfs.Config{Mounts: []vfs.Mount{{Path: "/mnt/x", FS: hostDir(t, t.TempDir(), true), Mode: vfs.ModeReadWrite}}},
