@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -66,6 +67,56 @@ func TestHostile(t *testing.T) {
 				t.Errorf("%d idle instances: %v", n, err)
 			}
 		})
+	}
+}
+
+// Hostile programs in some sandboxes make no difference to what runs in others meanwhile, nor to what comes after.
+func TestHostileNeighbours(t *testing.T) {
+	eng := testEngine(t)
+	want := map[string]string{}
+	for language, program := range mirrors {
+		want[language] = ok(t, engine.Job{Language: language, Code: program}).Stdout
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 6*time.Second)
+	defer cancel()
+	var neighbours sync.WaitGroup
+	for _, name := range []string{"memory_writes.py", "bytecode.py", "isolation.py", "isolation.js", "engine_bugs.js"} {
+		source, err := os.ReadFile("../testdata/hostile/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		language := engine.Python
+		if strings.HasSuffix(name, ".js") {
+			language = engine.JavaScript
+		}
+		neighbours.Go(func() {
+			for seed := 0; ctx.Err() == nil; seed++ {
+				_, err := eng.Run(ctx, engine.Job{
+					Language: language, Code: string(source), Inputs: map[string]any{"seed": seed % 40},
+					Limits: limits.Limits{Timeout: 500 * time.Millisecond},
+				})
+				if err != nil && ctx.Err() == nil {
+					t.Errorf("%s, seed %d: %v", name, seed%40, err)
+				}
+			}
+		})
+	}
+	looks := 0
+	for ; ctx.Err() == nil; looks++ {
+		for language, program := range mirrors {
+			if got := ok(t, engine.Job{Language: language, Code: program}).Stdout; got != want[language] {
+				t.Errorf("beside hostile programs it sees\n%s, not\n%s", got, want[language])
+			}
+		}
+	}
+	neighbours.Wait()
+	if looks < 3 {
+		t.Errorf("only %d looks", looks)
+	}
+	for language := range mirrors {
+		if n, err := engine.CheckIdle(eng, language); err != nil || n == 0 {
+			t.Errorf("%d idle instances: %v", n, err)
+		}
 	}
 }
 
