@@ -3,14 +3,14 @@
 # Stopped by: the end of the grace, for which the program is not asked. The turn is rolled back, the session goes on.
 # run: status=ok timeout=20s
 kept = 1
-# turn: status=timeout timeout=300ms
+# turn: status=timeout timeout=150ms
 while True:
     try:
         while True: pass
     except BaseException: pass
 # turn: status=ok timeout=5s
 if kept != 1: print('BROKEN:', kept)
-# turn: status=timeout timeout=300ms
+# turn: status=timeout timeout=150ms
 def f():
     try:
         while True: pass
@@ -19,19 +19,19 @@ def f():
 f()
 # turn: status=ok timeout=5s
 if kept != 1: print('BROKEN:', kept)
-# turn: status=timeout timeout=300ms
+# turn: status=timeout timeout=150ms
 import signal
 signal.signal(signal.SIGINT, signal.SIG_IGN)
 while True: pass
 # turn: status=ok timeout=5s
 if kept != 1: print('BROKEN:', kept)
-# turn: status=timeout timeout=300ms
+# turn: status=timeout timeout=150ms
 import signal
 signal.signal(signal.SIGINT, lambda *a: None)
 while True: pass
 # turn: status=ok timeout=5s
 if kept != 1: print('BROKEN:', kept)
-# turn: status=timeout timeout=300ms
+# turn: status=timeout timeout=150ms
 import signal
 def again(*a):
     while True: pass
@@ -39,14 +39,14 @@ signal.signal(signal.SIGINT, again)
 while True: pass
 # turn: status=ok timeout=5s
 if kept != 1: print('BROKEN:', kept)
-# turn: status=timeout timeout=300ms
+# turn: status=timeout timeout=150ms
 import signal
 signal.default_int_handler = lambda *a: None
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 while True: pass
 # turn: status=ok timeout=5s
 if kept != 1: print('BROKEN:', kept)
-# turn: status=ok,error,timeout timeout=300ms
+# turn: status=ok,error,timeout timeout=150ms
 import atexit
 @atexit.register
 def f():
@@ -56,7 +56,7 @@ def f():
         except BaseException: pass
 # turn: status=ok timeout=5s
 if kept != 1: print('BROKEN:', kept)
-# turn: status=timeout timeout=300ms
+# turn: status=timeout timeout=150ms
 class D:
     def __del__(self):
         while True:
@@ -66,7 +66,7 @@ class D:
 D()
 # turn: status=ok timeout=5s
 if kept != 1: print('BROKEN:', kept)
-# turn: status=timeout timeout=300ms
+# turn: status=timeout timeout=150ms
 import sys
 def trace(*a):
     while True:
@@ -79,7 +79,7 @@ def f(): pass
 f()
 # turn: status=ok timeout=5s
 if kept != 1: print('BROKEN:', kept)
-# turn: status=timeout timeout=300ms
+# turn: status=timeout timeout=150ms
 import sys
 sys.excepthook = lambda *a: f()
 def f():
@@ -90,7 +90,7 @@ def f():
 raise ValueError
 # turn: status=ok timeout=5s
 if kept != 1: print('BROKEN:', kept)
-# turn: status=ok,error,timeout timeout=300ms
+# turn: status=ok,error,timeout timeout=150ms
 import sys
 def hook(*a):
     while True:
@@ -101,7 +101,7 @@ sys.displayhook = hook
 1
 # turn: status=ok timeout=5s
 if kept != 1: print('BROKEN:', kept)
-# turn: status=timeout timeout=300ms
+# turn: status=timeout timeout=150ms
 class R:
     def __repr__(self):
         while True:
@@ -111,7 +111,7 @@ class R:
 R()
 # turn: status=ok timeout=5s
 if kept != 1: print('BROKEN:', kept)
-# turn: status=timeout timeout=300ms
+# turn: status=timeout timeout=150ms
 class R(Exception):
     def __str__(self):
         while True:
@@ -121,7 +121,7 @@ class R(Exception):
 raise R
 # turn: status=ok timeout=5s
 if kept != 1: print('BROKEN:', kept)
-# turn: status=timeout timeout=300ms
+# turn: status=timeout timeout=150ms
 import sys
 class W:
     def write(self, s):
@@ -134,7 +134,7 @@ sys.stdout = W()
 print(1)
 # turn: status=ok timeout=5s
 if kept != 1: print('BROKEN:', kept)
-# turn: status=timeout timeout=300ms
+# turn: status=timeout timeout=150ms
 import sys
 class W:
     def write(self, s): pass
@@ -146,7 +146,7 @@ class W:
 sys.stdout = sys.stderr = W()
 # turn: status=ok timeout=5s
 if kept != 1: print('BROKEN:', kept)
-# turn: status=timeout timeout=300ms
+# turn: status=timeout timeout=150ms
 import gc
 gc.callbacks.append(lambda *a: f())
 def f():
@@ -157,7 +157,7 @@ def f():
 gc.collect()
 # turn: status=ok timeout=5s
 if kept != 1: print('BROKEN:', kept)
-# turn: status=timeout timeout=300ms
+# turn: status=timeout timeout=150ms
 import threading
 threading.excepthook = lambda *a: f()
 def f():
@@ -168,7 +168,7 @@ def f():
 threading.Thread(target=lambda: 1 / 0).start()
 # turn: status=ok timeout=5s
 if kept != 1: print('BROKEN:', kept)
-# turn: status=ok,error,timeout timeout=300ms
+# turn: status=ok,error,timeout timeout=150ms
 import threading
 def f():
     while True:
@@ -178,7 +178,7 @@ def f():
 threading.Thread(target=f, daemon=True).start()
 # turn: status=ok timeout=5s
 if kept != 1: print('BROKEN:', kept)
-# turn: status=timeout timeout=300ms
+# turn: status=timeout timeout=150ms
 import asyncio
 async def f():
     while True:
@@ -188,7 +188,7 @@ async def f():
 asyncio.run(f())
 # turn: status=ok timeout=5s
 if kept != 1: print('BROKEN:', kept)
-# turn: status=timeout timeout=300ms
+# turn: status=timeout timeout=150ms
 import time
 while True:
     try:
@@ -196,7 +196,7 @@ while True:
     except BaseException: pass
 # turn: status=ok timeout=5s
 if kept != 1: print('BROKEN:', kept)
-# turn: status=timeout timeout=300ms
+# turn: status=timeout timeout=150ms
 def g():
     while True:
         try:
@@ -210,14 +210,14 @@ while True:
     except BaseException: pass
 # turn: status=ok timeout=5s
 if kept != 1: print('BROKEN:', kept)
-# turn: status=timeout timeout=300ms
+# turn: status=timeout timeout=150ms
 import contextlib
 while True:
     with contextlib.suppress(BaseException):
         while True: pass
 # turn: status=ok timeout=5s
 if kept != 1: print('BROKEN:', kept)
-# turn: status=timeout timeout=300ms
+# turn: status=timeout timeout=150ms
 import weakref
 class A: pass
 a = A()
@@ -230,7 +230,7 @@ weakref.finalize(a, f)
 del a
 # turn: status=ok timeout=5s
 if kept != 1: print('BROKEN:', kept)
-# turn: status=timeout timeout=300ms
+# turn: status=timeout timeout=150ms
 import sys
 def hook(*a):
     while True:
@@ -241,7 +241,7 @@ sys.addaudithook(hook)
 open('/data/x', 'w')
 # turn: status=ok timeout=5s
 if kept != 1: print('BROKEN:', kept)
-# turn: status=timeout timeout=300ms
+# turn: status=timeout timeout=150ms
 import builtins
 builtins.KeyboardInterrupt = ValueError
 while True:
@@ -250,7 +250,7 @@ while True:
     except: pass
 # turn: status=ok timeout=5s
 if kept != 1: print('BROKEN:', kept)
-# turn: status=timeout timeout=300ms
+# turn: status=timeout timeout=150ms
 class M(type):
     def __subclasscheck__(c, s): return True
     def __instancecheck__(c, s): return True
@@ -262,7 +262,7 @@ while True:
     except BaseException: pass
 # turn: status=ok timeout=5s
 if kept != 1: print('BROKEN:', kept)
-# turn: status=timeout timeout=300ms
+# turn: status=timeout timeout=150ms
 import codecs
 def f(e):
     while True:
@@ -273,7 +273,7 @@ codecs.register_error('x', f)
 '\ud800'.encode('utf-8', 'x')
 # turn: status=ok timeout=5s
 if kept != 1: print('BROKEN:', kept)
-# turn: status=timeout timeout=300ms
+# turn: status=timeout timeout=150ms
 import sys
 class F:
     def find_spec(self, *a):
@@ -285,7 +285,7 @@ sys.meta_path.insert(0, F())
 import nothing_like_it
 # turn: status=ok timeout=5s
 if kept != 1: print('BROKEN:', kept)
-# turn: status=timeout timeout=300ms
+# turn: status=timeout timeout=150ms
 import os
 os.register_at_fork
 import sys
@@ -300,7 +300,7 @@ class D:
 D()
 # turn: status=ok timeout=5s
 if kept != 1: print('BROKEN:', kept)
-# turn: status=timeout timeout=300ms
+# turn: status=timeout timeout=150ms
 import sys
 sys.monitoring.use_tool_id(1, 'x')
 def f(*a):
@@ -313,7 +313,7 @@ sys.monitoring.set_events(1, sys.monitoring.events.PY_START)
 (lambda: 1)()
 # turn: status=ok timeout=5s
 if kept != 1: print('BROKEN:', kept)
-# turn: status=timeout timeout=300ms
+# turn: status=timeout timeout=150ms
 import faulthandler, sys, os
 try:
     os.kill(os.getpid(), 9)
@@ -324,7 +324,7 @@ while True:
     except BaseException: pass
 # turn: status=ok timeout=5s
 if kept != 1: print('BROKEN:', kept)
-# turn: status=timeout timeout=300ms
+# turn: status=timeout timeout=150ms
 import sys
 try:
     sys.exit(0)
