@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"time"
 
@@ -149,7 +150,25 @@ func (s *sandbox) run(ctx context.Context, t Turn) (*Result, error) {
 	} else if err == nil {
 		res.FilesChanged = s.tree.changes(mark)
 	}
+	s.log(ctx, res)
 	return res, err
+}
+
+// log writes the record of a turn. It has no word of the program's.
+func (s *sandbox) log(ctx context.Context, res *Result) {
+	if !s.eng.cfg.Logger.Enabled(ctx, slog.LevelError) {
+		return
+	}
+	u := res.Usage
+	attrs := []slog.Attr{
+		slog.String("run", res.ID), slog.String("language", res.Language), slog.String("status", string(res.Status)),
+		slog.Uint64("fuel", u.Fuel), slog.Duration("wall", u.Wall), slog.Uint64("private_bytes", u.PrivateBytes),
+	}
+	level := slog.LevelInfo
+	if trap, ok := errors.AsType[*vm.Trap](res.trap); ok && trap.Fault != "" {
+		level, attrs = slog.LevelError, append(attrs, slog.String("fault", trap.Fault))
+	}
+	s.eng.cfg.Logger.LogAttrs(ctx, level, "turn", attrs...)
 }
 
 // drive lets the interpreter run the turn.

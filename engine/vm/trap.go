@@ -26,6 +26,9 @@ type Trap struct {
 	Reason string
 	// Stack are the wasm functions, innermost first, as far as the machine noted them.
 	Stack []string
+	// Fault are Go's words for a fault in a host function, which is a fault of this program: for its log, not for whoever
+	// sent the guest.
+	Fault string
 }
 
 func (t *Trap) Error() string { return "trap: " + t.Reason }
@@ -37,6 +40,7 @@ func (t *Trap) StackOverflow() bool { return strings.Contains(t.Reason, "stack o
 // error), or a trap.
 func trapOf(export string, err error) error {
 	text, stack, _ := strings.Cut(err.Error(), "\nwasm stack trace:\n")
+	fault := ""
 	if inner, ok := strings.CutSuffix(text, " (recovered by wazero)"); ok {
 		var stop Stop
 		if errors.As(err, &stop) && stop.Err != nil {
@@ -45,9 +49,9 @@ func trapOf(export string, err error) error {
 		if cause := errors.Unwrap(err); cause != nil && !isRuntimeError(cause) {
 			return cause
 		}
-		text = "fault in a host function called by " + export + ": " + inner
+		text, fault = "fault in a host function called by "+export, inner
 	}
-	t := &Trap{Reason: strings.TrimPrefix(text, "wasm error: ")}
+	t := &Trap{Reason: strings.TrimPrefix(text, "wasm error: "), Fault: fault}
 	wasmStack, _, _ := strings.Cut(stack, "\n\nGo runtime stack trace:\n")
 	for line := range strings.Lines(wasmStack) {
 		if line = strings.TrimSpace(line); line != "" {
