@@ -142,6 +142,9 @@ func TestErrors(t *testing.T) {
 
 // Every limit ends its run with the status that names it, in time, and leaves the engine healthy.
 func TestLimits(t *testing.T) {
+	if err := testEngine(t).Prepare(context.Background()); err != nil { // loading is not part of a run's time
+		t.Fatal(err)
+	}
 	short := limits.Limits{Timeout: 1500 * time.Millisecond, MemoryBytes: 256 << 20, OutputBytes: 10_000, DiskBytes: 1 << 20}
 	small := limits.Limits{Timeout: time.Minute, MemoryBytes: 256 << 20} // filling it takes as long as it takes
 	for _, tt := range []struct {

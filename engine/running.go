@@ -60,6 +60,11 @@ func (r *running) record(res *Result, inst *vm.Instance, t *tree, out runtimes.O
 		DiskBytes: uint64(t.Usage().Bytes), OutputBytes: r.stdout.total + r.stderr.total,
 	}
 	memory := &limits.ExceededError{Resource: limits.Memory, Limit: r.limits.MemoryBytes, Used: linear.Size()}
+	if out.Unreported && !linear.Denied() {
+		out.OutOfMemory, out.Error = false, &runtimes.GuestError{
+			Name: "SystemError", Value: "the program broke what its interpreter needs to report how it ended",
+		}
+	}
 	if err == nil {
 		res.cameBack(out, r.deadline, memory)
 		return errPrivate

@@ -77,6 +77,9 @@ type Outcome struct {
 	Interrupted bool
 	// OutOfMemory says that the program ended because the interpreter could not get memory.
 	OutOfMemory bool
+	// Unreported says that the interpreter could not tell how the program ended: that it was OutOfMemory is likely, unless it
+	// was refused none, and then the program has broken what would have told.
+	Unreported bool
 }
 
 // GuestError is an uncaught exception. Its texts are the guest's and not to be trusted.

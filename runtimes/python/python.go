@@ -110,6 +110,7 @@ type run struct {
 	booted      []byte         // what opBooted brought
 	outcome     *guestOutcome
 	interrupted bool
+	unreported  bool // outcome is a guess
 }
 
 type runKey struct{}
@@ -426,7 +427,7 @@ func (d *Driver) Turn(ctx context.Context, g vm.Guest, info runtimes.BootInfo, t
 			return runtimes.Outcome{}, err
 		}
 		if r.outcome == nil {
-			r.outcome = unreported(r.interrupted)
+			r.outcome, r.unreported = unreported(r.interrupted), !r.interrupted
 		}
 	}
 	return r.result(), nil
@@ -453,6 +454,7 @@ func (r *run) result() runtimes.Outcome {
 		Error:       o.Error,
 		Interrupted: o.Interrupt && r.interrupted,
 		OutOfMemory: o.Memory,
+		Unreported:  r.unreported,
 	}
 }
 
