@@ -49,6 +49,8 @@ type File struct {
 
 // Turn is one program to run in a sandbox.
 type Turn struct {
+	// ID names the run in its Result and in the log. Empty: one that nobody can guess.
+	ID string
 	// Code is the source text, UTF-8. A byte order mark and any line ends are accepted.
 	Code string
 	// Name is the file name in tracebacks. Empty: main.py, main.js or main.ts, in a session with a number.
@@ -62,6 +64,9 @@ type Turn struct {
 	// Stdout and Stderr get the guest's output as it is printed, up to the limit. They may be the same
 	// writer. Nil: it is only in the Result.
 	Stdout, Stderr io.Writer
+	// OnEvent is told what the turn does, in order and as it happens; the guest waits meanwhile, and so a slow receiver
+	// slows it down. It must return soon after the turn's time is over, which cannot end before. Nil: nobody is told.
+	OnEvent func(Event)
 	// Limits may lower or raise, for this turn, Fuel, Timeout, Grace, OutputBytes, ResultBytes and HostCalls; the
 	// other fields must be zero.
 	Limits limits.Limits
@@ -69,6 +74,7 @@ type Turn struct {
 
 // Job is one program for a fresh sandbox: [Options] and [Turn] in one.
 type Job struct {
+	ID       string
 	Language string
 	Code     string
 	Name     string
@@ -83,6 +89,7 @@ type Job struct {
 	Clock    time.Time
 	Stdout   io.Writer
 	Stderr   io.Writer
+	OnEvent  func(Event)
 }
 
 func (j Job) options() Options {
@@ -90,7 +97,10 @@ func (j Job) options() Options {
 }
 
 func (j Job) turn() Turn {
-	return Turn{Code: j.Code, Name: j.Name, Args: j.Args, Stdin: j.Stdin, Inputs: j.Inputs, Stdout: j.Stdout, Stderr: j.Stderr}
+	return Turn{
+		ID: j.ID, Code: j.Code, Name: j.Name, Args: j.Args, Stdin: j.Stdin, Inputs: j.Inputs, Stdout: j.Stdout, Stderr: j.Stderr,
+		OnEvent: j.OnEvent,
+	}
 }
 
 // ErrInvalid is wrapped by errors that say what is wrong with a job, session or turn.

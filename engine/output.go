@@ -7,6 +7,7 @@ import "io"
 type capped struct {
 	limit uint64
 	to    io.Writer // nil: nobody listens
+	text  text
 
 	kept  []byte
 	total uint64
@@ -23,6 +24,7 @@ func (c *capped) Write(p []byte) (int, error) {
 				c.to = nil
 			}
 		}
+		c.text.write(part)
 	}
 	return len(p), nil
 }

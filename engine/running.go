@@ -17,6 +17,7 @@ type running struct {
 	limits         limits.Limits
 	stdout, stderr capped
 	shown          displays
+	events         events
 	door           hostfuncs.Door
 	deadline       *deadline
 	clock          wasi.Clock
@@ -27,9 +28,12 @@ func newRunning(l limits.Limits, t Turn, clock wasi.Clock, interrupt func(contex
 	r := &running{
 		limits: l,
 		stdout: capped{limit: l.OutputBytes, to: t.Stdout}, stderr: capped{limit: l.OutputBytes, to: t.Stderr},
-		shown:    displays{limit: l.ResultBytes},
 		deadline: newDeadline(l, interrupt),
 	}
+	r.events = events{to: t.OnEvent, deadline: r.deadline}
+	r.shown = displays{limit: l.ResultBytes, events: &r.events}
+	r.stdout.text = text{kind: EventStdout, events: &r.events}
+	r.stderr.text = text{kind: EventStderr, events: &r.events}
 	r.clock = &turnClock{clock, r.deadline}
 	r.door = hostfuncs.Door{MaxCalls: l.HostCalls, Handlers: map[hostfuncs.Op]hostfuncs.Handler{hostfuncs.OpDisplay: r.shown.handle}}
 	r.meter = vm.Meter{Budget: l.Fuel, Check: r.deadline.check, OutOfFuel: func(used uint64) error {
@@ -48,6 +52,8 @@ func (r *running) wasi(stdin io.Reader, random io.Reader) wasi.Config {
 // record fills in what the turn printed, showed and used, and how it ended. The error is not nil when that was no
 // doing of the guest's.
 func (r *running) record(res *Result, inst *vm.Instance, t *tree, out runtimes.Outcome, err error) error {
+	r.stdout.text.flush()
+	r.stderr.text.flush()
 	res.Stdout, res.Stderr, res.Results = string(r.stdout.kept), string(r.stderr.kept), r.shown.shown
 	if t := (Truncated{r.stdout.cut(), r.stderr.cut(), r.shown.cut()}); t != (Truncated{}) {
 		res.Truncated = &t

@@ -126,10 +126,13 @@ func (s *sandbox) run(ctx context.Context, t Turn) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	res := &Result{ID: newID("run_"), Language: language}
+	res := &Result{ID: cmp.Or(t.ID, newID("run_")), Language: language}
 	if syntax != nil {
 		res.Status, res.ExitCode, res.Error = StatusError, ExitError, (*Error)(syntax)
 		res.Stderr = syntax.Traceback + "\n"
+		if t.OnEvent != nil {
+			t.OnEvent(Event{Type: EventStderr, Text: res.Stderr})
+		}
 		return res, nil
 	}
 	r := newRunning(lim, t, s.clock, func(ctx context.Context) error {
@@ -183,6 +186,7 @@ func (s *sandbox) drive(ctx context.Context, r *running, t *runtimes.Turn) (out 
 	env := js.Env{Files: guestFiles{s.tree.Namespace}, Stdout: &r.stdout, Stderr: &r.stderr, Clock: r.clock, Dir: workDir}
 	ctx = js.WithEnv(wasi.WithState(ctx, s.state), &env)
 	err = s.inst.Run(ctx, &r.meter, func(ctx context.Context) error {
+		r.events.waiting = func() { vm.Waiting(ctx) }
 		env.Stdin = stdinReader{ctx, s.state}
 		out, err = s.lang.Driver.Turn(ctx, s.inst, s.lang.Info, t)
 		return err
