@@ -66,7 +66,7 @@ func RunCommand(ctx context.Context, c Command) (_ *Result, err error) {
 	var r *running
 	r = newRunning(lim, Turn{Stdout: c.Stdout, Stderr: c.Stderr}, c.Clock, func(context.Context) error { return r.deadline.over() })
 	r.deadline.yield = func() { inst.Yield(&r.meter) }
-	cfg := r.wasi(c.Stdin, entropy(c.Seed))
+	cfg := r.wasi(files, c.Stdin, entropy(c.Seed))
 	cfg.Args, cfg.FS, cfg.OpenFiles, cfg.AbsoluteLinks = c.Args, files.Namespace, int(lim.OpenFiles), false
 	if !c.Scratch && len(c.Mounts) == 0 {
 		cfg.Preopens = []string{}

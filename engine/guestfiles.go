@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cloche-dev/cloche/limits"
 	"github.com/cloche-dev/cloche/runtimes/js"
 	"github.com/cloche-dev/cloche/wasi"
 	"github.com/cloche-dev/cloche/wasi/vfs"
@@ -16,7 +17,10 @@ import (
 
 // guestFiles is a sandbox's file tree as the JavaScript driver asks for it. Python reaches the same tree
 // through WASI.
-type guestFiles struct{ ns *vfs.Namespace }
+type guestFiles struct {
+	ns      *vfs.Namespace
+	reached func(limits.Resource) // is told of quotas that refuse something
+}
 
 var _ js.Files = guestFiles{}
 
@@ -26,36 +30,40 @@ type codedError vfs.Error
 func (e codedError) Error() string { return vfs.Error(e).Error() }
 func (e codedError) Code() string  { return "E" + wasi.ErrnoOf(vfs.Error(e)).String() }
 
-func coded(err error) error {
+// coded is err as the driver needs it. A quota that refused something is told of.
+func (f guestFiles) coded(err error) error {
 	if e, ok := errors.AsType[vfs.Error](err); ok {
+		if r := wasi.ResourceOf(e); r != 0 && f.reached != nil {
+			f.reached(r)
+		}
 		return codedError(e)
 	}
 	return err
 }
 
 // at parses a path and does something with it.
-func at[T any](p string, do func(vfs.Path) (T, error)) (T, error) {
+func at[T any](f guestFiles, p string, do func(vfs.Path) (T, error)) (T, error) {
 	parsed, err := vfs.ParsePathString(p)
 	if err != nil {
 		var none T
-		return none, coded(err)
+		return none, f.coded(err)
 	}
 	v, err := do(parsed)
-	return v, coded(err)
+	return v, f.coded(err)
 }
 
-func at0(p string, do func(vfs.Path) error) error {
-	_, err := at(p, func(p vfs.Path) (struct{}, error) { return struct{}{}, do(p) })
+func at0(f guestFiles, p string, do func(vfs.Path) error) error {
+	_, err := at(f, p, func(p vfs.Path) (struct{}, error) { return struct{}{}, do(p) })
 	return err
 }
 
 func (f guestFiles) Open(p string, flag int) (js.File, error) {
-	return at(p, func(p vfs.Path) (js.File, error) {
+	return at(f, p, func(p vfs.Path) (js.File, error) {
 		h, err := f.ns.Open(nil, p, openFlags(flag))
 		if err != nil {
 			return nil, err
 		}
-		return guestFile{h}, nil
+		return guestFile{h, f}, nil
 	})
 }
 
@@ -82,14 +90,14 @@ func openFlags(flag int) vfs.OpenFlags {
 }
 
 func (f guestFiles) Stat(p string, follow bool) (js.FileInfo, error) {
-	return at(p, func(p vfs.Path) (js.FileInfo, error) {
+	return at(f, p, func(p vfs.Path) (js.FileInfo, error) {
 		st, err := f.ns.Stat(nil, p, follow)
 		return infoOf("", st), err
 	})
 }
 
 func (f guestFiles) ReadDir(p string, most int) ([]js.FileInfo, error) {
-	return at(p, func(p vfs.Path) ([]js.FileInfo, error) {
+	return at(f, p, func(p vfs.Path) ([]js.FileInfo, error) {
 		h, err := f.ns.Open(nil, p, vfs.OpenDirectory)
 		if err != nil {
 			return nil, err
@@ -111,11 +119,11 @@ func (f guestFiles) ReadDir(p string, most int) ([]js.FileInfo, error) {
 }
 
 func (f guestFiles) Mkdir(p string) error {
-	return at0(p, func(p vfs.Path) error { return f.ns.Mkdir(nil, p) })
+	return at0(f, p, func(p vfs.Path) error { return f.ns.Mkdir(nil, p) })
 }
 
 func (f guestFiles) Remove(p string, dir bool) error {
-	return at0(p, func(p vfs.Path) error {
+	return at0(f, p, func(p vfs.Path) error {
 		if dir {
 			return f.ns.Rmdir(nil, p)
 		}
@@ -124,31 +132,31 @@ func (f guestFiles) Remove(p string, dir bool) error {
 }
 
 func (f guestFiles) Rename(from, to string) error {
-	return at0(from, func(from vfs.Path) error {
-		return at0(to, func(to vfs.Path) error { return f.ns.Rename(nil, from, nil, to) })
+	return at0(f, from, func(from vfs.Path) error {
+		return at0(f, to, func(to vfs.Path) error { return f.ns.Rename(nil, from, nil, to) })
 	})
 }
 
 func (f guestFiles) Link(from, to string) error {
-	return at0(from, func(from vfs.Path) error {
-		return at0(to, func(to vfs.Path) error { return f.ns.Link(nil, from, false, nil, to) })
+	return at0(f, from, func(from vfs.Path) error {
+		return at0(f, to, func(to vfs.Path) error { return f.ns.Link(nil, from, false, nil, to) })
 	})
 }
 
 func (f guestFiles) Symlink(target, p string) error {
 	t, err := vfs.ParseTarget([]byte(target))
 	if err != nil {
-		return coded(err)
+		return f.coded(err)
 	}
-	return at0(p, func(p vfs.Path) error { return f.ns.Symlink(t, nil, p) })
+	return at0(f, p, func(p vfs.Path) error { return f.ns.Symlink(t, nil, p) })
 }
 
 func (f guestFiles) Readlink(p string) (string, error) {
-	return at(p, func(p vfs.Path) (string, error) { return f.ns.Readlink(nil, p) })
+	return at(f, p, func(p vfs.Path) (string, error) { return f.ns.Readlink(nil, p) })
 }
 
 func (f guestFiles) SetTimes(p string, access, modify time.Time) error {
-	return at0(p, func(p vfs.Path) error {
+	return at0(f, p, func(p vfs.Path) error {
 		return f.ns.SetTimes(nil, p, true, vfs.Times{
 			Atime: access.UnixNano(), Mtime: modify.UnixNano(), Flags: vfs.SetAtime | vfs.SetMtime,
 		})
@@ -156,27 +164,30 @@ func (f guestFiles) SetTimes(p string, access, modify time.Time) error {
 }
 
 // guestFile is an open file.
-type guestFile struct{ h *vfs.Handle }
+type guestFile struct {
+	h  *vfs.Handle
+	in guestFiles
+}
 
 func (f guestFile) ReadAt(p []byte, off int64) (int, error) {
 	n, err := f.h.ReadAt(p, off)
 	if err == io.EOF {
 		return n, err
 	}
-	return n, coded(err)
+	return n, f.in.coded(err)
 }
 
 func (f guestFile) WriteAt(p []byte, off int64) (int, error) {
 	n, err := f.h.WriteAt(p, off)
-	return n, coded(err)
+	return n, f.in.coded(err)
 }
 
-func (f guestFile) Truncate(size int64) error { return coded(f.h.Truncate(size)) }
-func (f guestFile) Close() error              { return coded(f.h.Close()) }
+func (f guestFile) Truncate(size int64) error { return f.in.coded(f.h.Truncate(size)) }
+func (f guestFile) Close() error              { return f.in.coded(f.h.Close()) }
 
 func (f guestFile) Stat() (js.FileInfo, error) {
 	st, err := f.h.Stat()
-	return infoOf("", st), coded(err)
+	return infoOf("", st), f.in.coded(err)
 }
 
 var modes = map[vfs.Kind]fs.FileMode{

@@ -47,6 +47,8 @@ type Result struct {
 	// Results are displayed values in order, the last expression's among them.
 	Results []hostfuncs.Display `json:"results,omitempty"`
 	Error   *Error              `json:"error,omitempty"`
+	// LimitsHit are the limits that were reached, also where the program went on or caught the error.
+	LimitsHit []LimitHit `json:"limits_hit,omitempty"`
 	// FilesChanged are the files that the run created, changed or deleted, sorted by path.
 	FilesChanged []FileChange `json:"files_changed,omitempty"`
 	Usage        limits.Usage `json:"usage"`

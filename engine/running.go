@@ -22,6 +22,7 @@ type running struct {
 	deadline       *deadline
 	clock          wasi.Clock
 	meter          vm.Meter
+	hits           hits
 }
 
 func newRunning(l limits.Limits, t Turn, clock wasi.Clock, interrupt func(context.Context) error) *running {
@@ -43,9 +44,10 @@ func newRunning(l limits.Limits, t Turn, clock wasi.Clock, interrupt func(contex
 }
 
 // wasi is the part of a WASI state that belongs to the turn.
-func (r *running) wasi(stdin io.Reader, random io.Reader) wasi.Config {
+func (r *running) wasi(t *tree, stdin io.Reader, random io.Reader) wasi.Config {
 	return wasi.Config{
-		Stdin: stdin, Stdout: &r.stdout, Stderr: &r.stderr, Clock: r.clock, Random: random, AbsoluteLinks: true,
+		Reached: func(resource limits.Resource) { r.quota(t, resource) },
+		Stdin:   stdin, Stdout: &r.stdout, Stderr: &r.stderr, Clock: r.clock, Random: random, AbsoluteLinks: true,
 	}
 }
 
@@ -73,10 +75,15 @@ func (r *running) record(res *Result, inst *vm.Instance, t *tree, out runtimes.O
 	}
 	if err == nil {
 		res.cameBack(out, r.deadline, memory)
-		return errPrivate
+	} else {
+		res.cut = true
+		err = res.cutShort(err, linear.Denied(), memory)
 	}
-	res.cut = true
-	if err := res.cutShort(err, linear.Denied(), memory); err != nil {
+	if linear.Denied() {
+		r.hits.add(*memory)
+	}
+	r.tellHits(res)
+	if err != nil {
 		return err
 	}
 	return errPrivate

@@ -140,7 +140,7 @@ func (s *sandbox) run(ctx context.Context, t Turn) (*Result, error) {
 	})
 	r.deadline.yield = func() { s.inst.Yield(&r.meter) }
 	s.inst.Linear().SetLimit(wholePages(lim.MemoryBytes))
-	if err := s.state.Renew(r.wasi(t.Stdin, s.random)); err != nil {
+	if err := s.state.Renew(r.wasi(s.tree, t.Stdin, s.random)); err != nil {
 		return nil, err
 	}
 	mark := s.tree.Mark()
@@ -183,7 +183,7 @@ func (s *sandbox) drive(ctx context.Context, r *running, t *runtimes.Turn) (out 
 		_, _ = io.ReadFull(s.random, b) // neither source of entropy can fail
 		return b
 	}
-	env := js.Env{Files: guestFiles{s.tree.Namespace}, Stdout: &r.stdout, Stderr: &r.stderr, Clock: r.clock, Dir: workDir}
+	env := js.Env{Files: guestFiles{s.tree.Namespace, func(l limits.Resource) { r.quota(s.tree, l) }}, Stdout: &r.stdout, Stderr: &r.stderr, Clock: r.clock, Dir: workDir}
 	ctx = js.WithEnv(wasi.WithState(ctx, s.state), &env)
 	err = s.inst.Run(ctx, &r.meter, func(ctx context.Context) error {
 		r.events.waiting = func() { vm.Waiting(ctx) }

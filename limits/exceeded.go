@@ -19,6 +19,11 @@ const (
 	Inodes                        // Limits.Inodes
 	OpenFiles                     // Limits.OpenFiles
 	HostCalls                     // Limits.HostCalls
+
+	// The bounds of paths are the same for all runs; package vfs has them.
+	NameLength // of one name in a path
+	PathLength // of a whole path, and of a link's text
+	PathDepth  // names in a path, and folders one inside the other
 )
 
 var resources = map[Resource]struct{ name, unit string }{
@@ -31,6 +36,10 @@ var resources = map[Resource]struct{ name, unit string }{
 	Inodes:    {"inodes", "files, folders and links"},
 	OpenFiles: {"open files", "descriptors"},
 	HostCalls: {"host calls", "calls"},
+
+	NameLength: {"name length", "bytes"},
+	PathLength: {"path length", "bytes"},
+	PathDepth:  {"path depth", "folders"},
 }
 
 // String is the resource's name, such as "fuel" or "open files".

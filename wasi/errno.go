@@ -3,6 +3,7 @@ package wasi
 import (
 	"strconv"
 
+	"github.com/cloche-dev/cloche/limits"
 	"github.com/cloche-dev/cloche/wasi/vfs"
 )
 
@@ -78,6 +79,8 @@ var vfsErrnos = [...]Errno{
 	vfs.ErrNoSpace:      ErrnoNospc,
 	vfs.ErrQuotaInodes:  ErrnoNospc,
 	vfs.ErrNameTooLong:  ErrnoNametoolong,
+	vfs.ErrPathTooLong:  ErrnoNametoolong,
+	vfs.ErrTooDeep:      ErrnoNametoolong,
 	vfs.ErrIllegalName:  ErrnoIlseq,
 	vfs.ErrNotCapable:   ErrnoNotcapable,
 	vfs.ErrPerm:         ErrnoPerm,
@@ -90,8 +93,41 @@ var vfsErrnos = [...]Errno{
 	vfs.ErrBadHandle:    ErrnoBadf,
 	vfs.ErrStale:        ErrnoStale,
 	vfs.ErrTooManyLinks: ErrnoMlink,
+	vfs.ErrHostSpace:    ErrnoNospc,
 	vfs.ErrHostFiles:    ErrnoNfile,
 	vfs.ErrOverflow:     ErrnoOverflow,
+}
+
+// errno is toErrno for what the guest asked for: Config.Reached is told of a limit that refused it.
+func (s *State) errno(err error) Errno {
+	if err == nil {
+		return ErrnoSuccess
+	}
+	errno := toErrno(err)
+	if e, ok := err.(vfs.Error); ok && s.reached != nil {
+		if r := ResourceOf(e); r != 0 {
+			s.reached(r)
+		}
+	}
+	return errno
+}
+
+// ResourceOf is what there is too little of, for an error by which a limit of the run's refuses something. For other
+// errors it is zero.
+func ResourceOf(e vfs.Error) limits.Resource {
+	switch e {
+	case vfs.ErrNoSpace:
+		return limits.Disk
+	case vfs.ErrQuotaInodes:
+		return limits.Inodes
+	case vfs.ErrNameTooLong:
+		return limits.NameLength
+	case vfs.ErrPathTooLong:
+		return limits.PathLength
+	case vfs.ErrTooDeep:
+		return limits.PathDepth
+	}
+	return 0
 }
 
 // toErrno is the one conversion of Go errors into error numbers. What package vfs does not know becomes IO.

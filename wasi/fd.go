@@ -79,7 +79,7 @@ func fdAllocate(_ context.Context, s *State, _ guestMemory, p []uint64) Errno {
 	case off > math.MaxInt64 || n > math.MaxInt64-off:
 		return ErrnoFbig
 	}
-	return toErrno(h.Allocate(int64(off), int64(n)))
+	return s.errno(h.Allocate(int64(off), int64(n)))
 }
 
 // fdClose implements fd_close: fd. Preopens and standard streams may be closed too.
@@ -87,7 +87,7 @@ func fdClose(_ context.Context, s *State, _ guestMemory, p []uint64) Errno {
 	if _, errno := s.fd(uint32(p[0])); errno != ErrnoSuccess {
 		return errno
 	}
-	return toErrno(s.unset(uint32(p[0])))
+	return s.errno(s.unset(uint32(p[0])))
 }
 
 // fdDatasync implements fd_datasync: fd.
@@ -117,7 +117,7 @@ func (s *State) sync(n uint32, need rights, dataOnly bool) Errno {
 	if errno != ErrnoSuccess {
 		return errno
 	}
-	return toErrno(h.Sync(dataOnly))
+	return s.errno(h.Sync(dataOnly))
 }
 
 // fdFdstatGet implements fd_fdstat_get: fd, result offset of an fdstat (24 bytes):
@@ -217,7 +217,7 @@ func fdFilestatGet(_ context.Context, s *State, m guestMemory, p []uint64) Errno
 	}
 	st, err := h.Stat()
 	if err != nil {
-		return toErrno(err)
+		return s.errno(err)
 	}
 	putFilestat(out, &st)
 	return ErrnoSuccess
@@ -241,7 +241,7 @@ func fdFilestatSetSize(_ context.Context, s *State, _ guestMemory, p []uint64) E
 	if p[1] > math.MaxInt64 {
 		return ErrnoInval
 	}
-	return toErrno(h.Truncate(int64(p[1])))
+	return s.errno(h.Truncate(int64(p[1])))
 }
 
 // times turns preview1's times and fstflags (which are vfs's) into vfs.Times. INVAL for an unknown flag or a time
@@ -278,7 +278,7 @@ func fdFilestatSetTimes(_ context.Context, s *State, _ guestMemory, p []uint64) 
 	if errno != ErrnoSuccess {
 		return errno
 	}
-	return toErrno(h.SetTimes(t))
+	return s.errno(h.SetTimes(t))
 }
 
 // begin checks all that a guest passed to one of the four calls that move bytes: the buffers, which it leaves in
@@ -452,11 +452,11 @@ func fdWrite(ctx context.Context, s *State, m guestMemory, p []uint64) Errno {
 			if n > 0 {
 				d.offset = end
 			}
-			return n, toErrno(err)
+			return n, s.errno(err)
 		}
 		n, err := h.WriteAt(p, d.offset)
 		d.offset += int64(n)
-		return n, toErrno(err)
+		return n, s.errno(err)
 	})
 	return s.finish(result, n, syncWrite(d, h, n, errno))
 }
@@ -529,7 +529,7 @@ func fdPwrite(ctx context.Context, s *State, m guestMemory, p []uint64) Errno {
 	n, errno := s.eachPiece(ctx, func(p []byte) (int, Errno) {
 		n, err := h.WriteAt(p, off)
 		off += int64(n)
-		return n, toErrno(err)
+		return n, s.errno(err)
 	})
 	return s.finish(result, n, syncWrite(d, h, n, errno))
 }
@@ -599,7 +599,7 @@ func fdReaddir(_ context.Context, s *State, m guestMemory, p []uint64) Errno {
 	cookie := p[3]
 	entries, err := h.Entries(cookie == 0)
 	if err != nil {
-		return toErrno(err)
+		return s.errno(err)
 	}
 	if cookie > uint64(len(entries)) {
 		return ErrnoInval
@@ -651,7 +651,7 @@ func fdRenumber(_ context.Context, s *State, _ guestMemory, p []uint64) Errno {
 	s.lowest = min(s.lowest, int(from))
 	old := s.fds[to]
 	s.fds[to] = moved
-	return toErrno(s.release(old))
+	return s.errno(s.release(old))
 }
 
 // fdSeek implements fd_seek: fd, offset (signed), whence (0 start, 1 current, 2 end), result offset of the new one.
@@ -695,7 +695,7 @@ func (s *State) seek(m guestMemory, n uint32, delta int64, whence, resultOff uin
 	case whenceEnd:
 		st, err := h.Stat()
 		if err != nil {
-			return toErrno(err)
+			return s.errno(err)
 		}
 		base = st.Size
 	default:
@@ -721,5 +721,5 @@ func (s *State) sizeOf(d *descriptor) (int64, Errno) {
 		return 0, errno
 	}
 	st, err := h.Stat()
-	return st.Size, toErrno(err)
+	return st.Size, s.errno(err)
 }

@@ -27,13 +27,13 @@ const (
 )
 
 // path copies and checks a guest's path.
-func (m guestMemory) path(off, n uint64) (vfs.Path, Errno) {
+func (s *State) path(m guestMemory, off, n uint64) (vfs.Path, Errno) {
 	b, errno := m.bytes(uint32(off), uint32(n))
 	if errno != ErrnoSuccess {
 		return vfs.Path{}, errno
 	}
 	p, err := vfs.ParsePath(b)
-	return p, toErrno(err)
+	return p, s.errno(err)
 }
 
 // at returns directory n, if it has the rights of need, and the path that starts there.
@@ -42,7 +42,7 @@ func (s *State) at(m guestMemory, n uint64, need rights, off, length uint64) (*v
 	if errno != ErrnoSuccess {
 		return nil, vfs.Path{}, errno
 	}
-	p, errno := m.path(off, length)
+	p, errno := s.path(m, off, length)
 	return h, p, errno
 }
 
@@ -53,7 +53,7 @@ func pathCreateDirectory(_ context.Context, s *State, m guestMemory, p []uint64)
 	if errno != ErrnoSuccess {
 		return errno
 	}
-	return toErrno(s.fs.Mkdir(dir, path))
+	return s.errno(s.fs.Mkdir(dir, path))
 }
 
 // pathFilestatGet implements path_filestat_get: fd, flags, path, path_len, result offset of a filestat.
@@ -72,7 +72,7 @@ func pathFilestatGet(_ context.Context, s *State, m guestMemory, p []uint64) Err
 	}
 	st, err := s.fs.Stat(dir, path, uint32(p[1]) == lookupFollow)
 	if err != nil {
-		return toErrno(err)
+		return s.errno(err)
 	}
 	putFilestat(out, &st)
 	return ErrnoSuccess
@@ -92,7 +92,7 @@ func pathFilestatSetTimes(_ context.Context, s *State, m guestMemory, p []uint64
 	if errno != ErrnoSuccess {
 		return errno
 	}
-	return toErrno(s.fs.SetTimes(dir, path, uint32(p[1]) == lookupFollow, t))
+	return s.errno(s.fs.SetTimes(dir, path, uint32(p[1]) == lookupFollow, t))
 }
 
 // pathLink implements path_link: old_fd, old_flags, old_path, old_path_len, new_fd, new_path, new_path_len.
@@ -112,7 +112,7 @@ func pathLink(_ context.Context, s *State, m guestMemory, p []uint64) Errno {
 	if uint32(p[1]) > lookupFollow {
 		return ErrnoInval
 	}
-	return toErrno(s.fs.Link(dir, path, uint32(p[1]) == lookupFollow, newDir, newPath))
+	return s.errno(s.fs.Link(dir, path, uint32(p[1]) == lookupFollow, newDir, newPath))
 }
 
 // pathOpen implements path_open: fd, dirflags, path, path_len, oflags, rights_base, rights_inheriting, fdflags, result
@@ -145,7 +145,7 @@ func pathOpen(_ context.Context, s *State, m guestMemory, p []uint64) Errno {
 	if (base|inheriting)&^parent.inheriting != 0 {
 		return ErrnoNotcapable
 	}
-	path, errno := m.path(p[2], p[3])
+	path, errno := s.path(m, p[2], p[3])
 	if errno != ErrnoSuccess {
 		return errno
 	}
@@ -160,7 +160,7 @@ func pathOpen(_ context.Context, s *State, m guestMemory, p []uint64) Errno {
 	d := descriptor{flags: fdflags(flags), access: access(base), rights: base, inheriting: inheriting}
 	h, err := s.fs.Open(dir, path, d.access|openFlags(dirflags, oflags))
 	if err != nil {
-		return toErrno(err)
+		return s.errno(err)
 	}
 	d.handle = h
 	if h.Kind() == vfs.KindDir {
@@ -223,7 +223,7 @@ func pathReadlink(_ context.Context, s *State, m guestMemory, p []uint64) Errno 
 	}
 	text, err := s.fs.Readlink(dir, path)
 	if err != nil {
-		return toErrno(err)
+		return s.errno(err)
 	}
 	binary.LittleEndian.PutUint32(result, uint32(copy(out, text)))
 	return ErrnoSuccess
@@ -236,7 +236,7 @@ func pathRemoveDirectory(_ context.Context, s *State, m guestMemory, p []uint64)
 	if errno != ErrnoSuccess {
 		return errno
 	}
-	return toErrno(s.fs.Rmdir(dir, path))
+	return s.errno(s.fs.Rmdir(dir, path))
 }
 
 // pathRename implements path_rename: fd, old_path, old_path_len, new_fd, new_path, new_path_len.
@@ -253,7 +253,7 @@ func pathRename(_ context.Context, s *State, m guestMemory, p []uint64) Errno {
 	if errno != ErrnoSuccess {
 		return errno
 	}
-	return toErrno(s.fs.Rename(dir, path, newDir, newPath))
+	return s.errno(s.fs.Rename(dir, path, newDir, newPath))
 }
 
 // pathSymlink implements path_symlink: old_path (the text), old_path_len, fd, new_path, new_path_len.
@@ -271,12 +271,12 @@ func pathSymlink(_ context.Context, s *State, m guestMemory, p []uint64) Errno {
 	}
 	target, err := vfs.ParseTarget(text)
 	if err != nil {
-		return toErrno(err)
+		return s.errno(err)
 	}
 	if target.Absolute() && !s.absoluteLinks {
 		return ErrnoNotcapable
 	}
-	return toErrno(s.fs.Symlink(target, dir, path))
+	return s.errno(s.fs.Symlink(target, dir, path))
 }
 
 // pathUnlinkFile implements path_unlink_file: fd, path, path_len.
@@ -286,5 +286,5 @@ func pathUnlinkFile(_ context.Context, s *State, m guestMemory, p []uint64) Errn
 	if errno != ErrnoSuccess {
 		return errno
 	}
-	return toErrno(s.fs.Unlink(dir, path))
+	return s.errno(s.fs.Unlink(dir, path))
 }

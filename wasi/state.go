@@ -10,6 +10,7 @@ import (
 
 	"github.com/tetratelabs/wazero/api"
 
+	"github.com/cloche-dev/cloche/limits"
 	"github.com/cloche-dev/cloche/wasi/vfs"
 )
 
@@ -51,6 +52,10 @@ type Config struct {
 	// DefaultOpenFiles.
 	OpenFiles int
 
+	// Reached is told when a limit refuses something to the guest: [limits.OpenFiles], or a quota of FS (see
+	// [ResourceOf]). Nil: nobody is.
+	Reached func(limits.Resource)
+
 	Clock  Clock     // nil: HostClock
 	Random io.Reader // of random_get; nil: crypto/rand
 }
@@ -65,6 +70,7 @@ type State struct {
 	started        time.Duration // monotonic
 	terminal       bool
 	absoluteLinks  bool
+	reached        func(limits.Resource)
 
 	fs        *vfs.Namespace
 	fds       []descriptor // see table.go
@@ -126,8 +132,8 @@ func New(cfg Config) (*State, error) {
 	return s, nil
 }
 
-// Renew gives the State to the next turn of a session: arguments, environment, standard streams, clock and
-// randomness are those of cfg from now on. Descriptors stay open; FS, Preopens and OpenFiles of cfg are not
+// Renew gives the State to the next turn of a session: arguments, environment, standard streams, clock,
+// randomness and Reached are those of cfg from now on. Descriptors stay open; FS, Preopens and OpenFiles of cfg are not
 // looked at. On an error the State is as it was.
 func (s *State) Renew(cfg Config) error {
 	args, err := newStringTable("argument", cfg.Args)
@@ -152,6 +158,7 @@ func (s *State) Renew(cfg Config) error {
 		s.random = rand.Reader
 	}
 	s.started = s.clock.Monotonic()
+	s.reached = cfg.Reached
 	s.terminal, s.absoluteLinks = cfg.Terminal, cfg.AbsoluteLinks
 	s.exitCode, s.exited = 0, false
 	return nil

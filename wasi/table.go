@@ -1,6 +1,9 @@
 package wasi
 
-import "github.com/cloche-dev/cloche/wasi/vfs"
+import (
+	"github.com/cloche-dev/cloche/limits"
+	"github.com/cloche-dev/cloche/wasi/vfs"
+)
 
 // kind is what a descriptor stands for. The zero kind is a number that is not open.
 type kind uint8
@@ -104,7 +107,7 @@ func (s *State) handle(d *descriptor) (*vfs.Handle, Errno) {
 		return nil, ErrnoStale
 	}
 	h, err := s.fs.Open(nil, d.path, d.access)
-	switch errno := toErrno(err); {
+	switch errno := s.errno(err); {
 	case errno == ErrnoNoent || errno == ErrnoNotdir || errno == ErrnoIsdir:
 		return nil, ErrnoStale
 	case errno != ErrnoSuccess:
@@ -117,6 +120,9 @@ func (s *State) handle(d *descriptor) (*vfs.Handle, Errno) {
 // free returns the lowest number that is not open, MFILE when the guest has as many as it may.
 func (s *State) free() (uint32, Errno) {
 	if s.open >= s.openFiles {
+		if s.reached != nil {
+			s.reached(limits.OpenFiles)
+		}
 		return 0, ErrnoMfile
 	}
 	for ; s.lowest < len(s.fds); s.lowest++ {

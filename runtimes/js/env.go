@@ -42,9 +42,9 @@ type Checker interface {
 	Check(ctx context.Context) error
 }
 
-// Files is a file tree. Paths are absolute guest paths ("/data/a.txt") without NUL, at most 4096 bytes;
-// "." and ".." and links in them are the tree's to resolve. Errors are those of package io/fs or [syscall.Errno], wrapped or not, or have a
-// method Code() string that names the errno ("ENOENT").
+// Files is a file tree. Paths are absolute guest paths ("/data/a.txt") without NUL, at most 4096 bytes and the
+// working directory (the tree refuses longer ones); "." and ".." and links in them are the tree's to resolve. Errors are those of package
+// io/fs or [syscall.Errno], wrapped or not, or have a method Code() string that names the errno ("ENOENT").
 type Files interface {
 	// Open opens a file. flag is made of os.O_RDONLY, O_WRONLY, O_RDWR, O_CREATE, O_EXCL, O_TRUNC.
 	Open(path string, flag int) (File, error)

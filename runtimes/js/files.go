@@ -23,12 +23,9 @@ func (s *turn) absolute(p string) string {
 const maxDirEntries = 1 << 20
 
 // fileOp answers opFile(verb, path, ...). What went well is a number, an ArrayBuffer, null, or text after
-// "="; what did not is the errno's name after "!".
+// "="; what did not is the errno's name after "!". A path over maxPath is cut one byte after it, for the tree to refuse.
 func (in *interp) fileOp(s *turn, a arguments) uint64 {
 	verb, name := a.text(0, maxName), a.text(1, maxPath+1)
-	if len(name) > maxPath {
-		return in.fileError("ENAMETOOLONG")
-	}
 	if strings.IndexByte(name, 0) >= 0 {
 		return in.fileError("EINVAL")
 	}
@@ -51,11 +48,11 @@ func (in *interp) fileOp(s *turn, a arguments) uint64 {
 	case "unlink", "rmdir":
 		return in.done(files.Remove(name, verb == "rmdir"))
 	case "rename":
-		return in.done(files.Rename(name, s.absolute(a.text(2, maxPath))))
+		return in.done(files.Rename(name, s.absolute(a.text(2, maxPath+1))))
 	case "link":
-		return in.done(files.Link(name, s.absolute(a.text(2, maxPath))))
+		return in.done(files.Link(name, s.absolute(a.text(2, maxPath+1))))
 	case "symlink": // (path of the link, target)
-		return in.done(files.Symlink(a.text(2, maxPath), name))
+		return in.done(files.Symlink(a.text(2, maxPath+1), name))
 	case "readlink":
 		target, err := files.Readlink(name)
 		return in.textOrError(target, err)

@@ -18,9 +18,11 @@ const (
 	ErrNotEmpty                      // [ENOTEMPTY] the folder has entries
 	ErrCrossDevice                   // [EXDEV] both names must lie in one mount
 	ErrReadOnly                      // [EROFS] the mount refuses changes
-	ErrNoSpace                       // [ENOSPC] the byte quota, or the host's disk, is used up
+	ErrNoSpace                       // [ENOSPC] the byte quota is used up
 	ErrQuotaInodes                   // [ENOSPC] the inode quota is used up
-	ErrNameTooLong                   // [ENAMETOOLONG] a name over MaxName, a path over MaxPath or deeper than MaxDepth
+	ErrNameTooLong                   // [ENAMETOOLONG] a name over MaxName
+	ErrPathTooLong                   // [ENAMETOOLONG] a path over MaxPath
+	ErrTooDeep                       // [ENAMETOOLONG] more than MaxDepth names in a path, or folders in each other
 	ErrIllegalName                   // [EILSEQ] not UTF-8, or a name the FS below cannot hold
 	ErrNotCapable                    // [ENOTCAPABLE] the path is absolute or climbs above the folder it starts from
 	ErrPerm                          // [EPERM] never allowed on such an object
@@ -33,6 +35,7 @@ const (
 	ErrBadHandle                     // [EBADF] closed, or not opened for this
 	ErrStale                         // [ESTALE] the file is gone: rolled back by a restore, or replaced under a mount
 	ErrTooManyLinks                  // [EMLINK] the file has too many hard links
+	ErrHostSpace                     // [ENOSPC] the host's own disk is full
 	ErrHostFiles                     // [ENFILE] the host has no descriptor left
 	ErrOverflow                      // [EOVERFLOW] a listing over MaxListing
 
@@ -51,6 +54,8 @@ var errorTexts = [...]string{
 	ErrNoSpace:      "no space left (bytes)",
 	ErrQuotaInodes:  "no space left (files)",
 	ErrNameTooLong:  "name too long",
+	ErrPathTooLong:  "path too long",
+	ErrTooDeep:      "path too deep",
 	ErrIllegalName:  "illegal name",
 	ErrNotCapable:   "path leaves its folder",
 	ErrPerm:         "operation not permitted",
@@ -63,6 +68,7 @@ var errorTexts = [...]string{
 	ErrBadHandle:    "bad file handle",
 	ErrStale:        "file no longer exists",
 	ErrTooManyLinks: "too many hard links",
+	ErrHostSpace:    "no space left on the host",
 	ErrHostFiles:    "host has no free descriptor",
 	ErrOverflow:     "too many entries",
 }

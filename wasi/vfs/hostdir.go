@@ -95,16 +95,19 @@ func OpenHostDir(path string, o HostDirOptions) (*HostDir, error) {
 	}
 	h := &HostDir{write: o.Write, noatime: !o.Write && openNoAtime != 0, open: map[hostID]*hostNode{}}
 	if o.GrowBytes > 0 {
-		h.grow, h.files = &budget{left: o.GrowBytes}, map[hostID]*openFile{}
+		h.grow, h.files = &budget{all: o.GrowBytes, left: o.GrowBytes}, map[hostID]*openFile{}
 	}
 	if o.GrowNames > 0 {
-		h.names = &budget{left: o.GrowNames}
+		h.names = &budget{all: o.GrowNames, left: o.GrowNames}
 	}
 	st, id := hostStat(fi)
 	h.devs = []uint64{id.dev}
 	h.top = &hostNode{fs: h, id: id, kind: st.Kind, root: root, users: 1}
 	return h, nil
 }
+
+// Grown is how much of [HostDirOptions].GrowBytes and GrowNames is used up.
+func (h *HostDir) Grown() Usage { return Usage{Bytes: h.grow.used(), Inodes: h.names.used()} }
 
 // Close closes all folders of the host that are still open. Files that handles have open stay.
 func (h *HostDir) Close() error {
@@ -495,7 +498,7 @@ func (h *HostDir) Create(dir Node, name string, flags OpenFlags) (f File, err er
 func (h *HostDir) add(dir Node, name string, f func(root *os.Root) error) error {
 	return h.change(dir, name, func(root *os.Root) error {
 		if h.names.take(1) < 1 {
-			return ErrNoSpace
+			return ErrQuotaInodes
 		}
 		err := f(root)
 		if err != nil {
@@ -644,7 +647,17 @@ func (h *HostDir) remove(dir Node, name string) error {
 // budget is a number of bytes or names to be used up. A nil budget has no bound.
 type budget struct {
 	mu   sync.Mutex
+	all  int64
 	left int64
+}
+
+func (b *budget) used() int64 {
+	if b == nil {
+		return 0
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return max(0, b.all-b.left) // removing what was there before gives, too
 }
 
 // take uses up n, or as many as there are, and returns how many.
@@ -856,7 +869,7 @@ func errnoError(e syscall.Errno) Error {
 	case syscall.EROFS:
 		return ErrReadOnly
 	case syscall.ENOSPC, syscall.EDQUOT:
-		return ErrNoSpace
+		return ErrHostSpace
 	case syscall.ENAMETOOLONG:
 		return ErrNameTooLong
 	case syscall.EILSEQ:

@@ -422,7 +422,7 @@ func TestHostNames(t *testing.T) {
 		ok(t, add[kind](kind))
 	}
 	for kind, f := range add {
-		if err := f("more"); err != vfs.ErrNoSpace {
+		if err := f("more"); err != vfs.ErrQuotaInodes {
 			t.Errorf("one %s more: %v", kind, err)
 		}
 	}
@@ -430,7 +430,7 @@ func TestHostNames(t *testing.T) {
 		t.Error("a folder in the place of a file")
 	}
 	ok(t, ns.Rename(nil, p("name"), nil, p("file"))) // two names of one file: both stay
-	if err := add["file"]("more"); err != vfs.ErrNoSpace {
+	if err := add["file"]("more"); err != vfs.ErrQuotaInodes {
 		t.Errorf("after a rename that did nothing: %v", err)
 	}
 	ok(t, ns.Rename(nil, p("link"), nil, p("name"))) // one name less
@@ -439,7 +439,7 @@ func TestHostNames(t *testing.T) {
 	ok(t, ns.Unlink(nil, p("more")))
 	ok(t, add["folder"]("a"))
 	ok(t, add["folder"]("b"))
-	if err := add["folder"]("c"); err != vfs.ErrNoSpace {
+	if err := add["folder"]("c"); err != vfs.ErrQuotaInodes {
 		t.Errorf("at the end: %v", err)
 	}
 }

@@ -445,7 +445,7 @@ func (m *memFS) mkdir(dir Node, name string) (*inode, error) {
 		return nil, err
 	}
 	if m.depth(d) >= MaxDepth {
-		return nil, ErrNameTooLong
+		return nil, ErrTooDeep
 	}
 	nd := m.alloc(KindDir, m.now())
 	nd.nlink = 2
@@ -595,7 +595,7 @@ func (m *memFS) mayMove(nd, to *inode) error {
 		}
 	}
 	if room := MaxDepth - depth; m.height(nd, room) >= room {
-		return ErrNameTooLong
+		return ErrTooDeep
 	}
 	return nil
 }

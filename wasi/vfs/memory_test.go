@@ -190,7 +190,7 @@ func TestFolderDepth(t *testing.T) {
 	depth := 1
 	for ; depth < 1000; depth++ {
 		if err := ns.Mkdir(at, vfs.MustPath("d")); err != nil {
-			if err != vfs.ErrNameTooLong {
+			if err != vfs.ErrTooDeep {
 				t.Fatal(err)
 			}
 			break
@@ -205,7 +205,7 @@ func TestFolderDepth(t *testing.T) {
 	}
 	// A tree may not be moved below where it would be too deep.
 	ok(t, ns.MkdirAll("/tmp/x/y"))
-	if err := ns.Rename(nil, vfs.MustPath("/data/d"), nil, vfs.MustPath("/tmp/x/y/d")); err != vfs.ErrNameTooLong {
+	if err := ns.Rename(nil, vfs.MustPath("/data/d"), nil, vfs.MustPath("/tmp/x/y/d")); err != vfs.ErrTooDeep {
 		t.Errorf("moving a tree too deep: %v", err)
 	}
 	ok(t, ns.Rename(nil, vfs.MustPath("/data/d"), nil, vfs.MustPath("/tmp/d")))

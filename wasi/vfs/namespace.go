@@ -11,7 +11,7 @@ import "strings"
 // may lead anywhere in the namespace: the namespace is the boundary, not the folder.)
 //
 // Besides the errors that each method names, all that take a path may give ErrNotExist, ErrNotDir, ErrLoop,
-// ErrNameTooLong, ErrIllegalName, ErrBadHandle and ErrIO; all that change something ErrReadOnly, ErrNoSpace and
+// ErrTooDeep, ErrIllegalName, ErrBadHandle and ErrIO; all that change something ErrReadOnly, ErrNoSpace and
 // ErrQuotaInodes.
 type Namespace struct {
 	template *Template
@@ -195,7 +195,7 @@ func (ns *Namespace) SetTimes(at *Handle, p Path, followLast bool, t Times) erro
 	return mt.fs.SetTimes(pl.at.node, t)
 }
 
-// Mkdir makes a folder. Errors: ErrExist, ErrNameTooLong (more than MaxDepth folders in each other, in memory).
+// Mkdir makes a folder. Errors: ErrExist, ErrTooDeep (more than MaxDepth folders in each other, in memory).
 func (ns *Namespace) Mkdir(at *Handle, p Path) error {
 	pl, mt, err := ns.vacant(at, p)
 	if err != nil {

@@ -21,10 +21,10 @@ type Path struct {
 
 // ParsePath checks the bytes of a guest's path. It keeps a copy, so the guest may change them afterwards.
 //
-// Errors: ErrIllegalName (not UTF-8), ErrInvalid (NUL), ErrNameTooLong.
+// Errors: ErrIllegalName (not UTF-8), ErrInvalid (NUL), ErrNameTooLong, ErrPathTooLong, ErrTooDeep.
 func ParsePath(b []byte) (Path, error) {
 	if len(b) > MaxPath {
-		return Path{}, ErrNameTooLong
+		return Path{}, ErrPathTooLong
 	}
 	return ParsePathString(string(b))
 }
@@ -32,7 +32,7 @@ func ParsePath(b []byte) (Path, error) {
 // ParsePathString is ParsePath for a string.
 func ParsePathString(s string) (Path, error) {
 	if len(s) > MaxPath {
-		return Path{}, ErrNameTooLong
+		return Path{}, ErrPathTooLong
 	}
 	start, names, ascii := 0, 0, true
 	for i := 0; i <= len(s); i++ {
@@ -55,7 +55,7 @@ func ParsePathString(s string) (Path, error) {
 		return Path{}, ErrIllegalName
 	}
 	if names > MaxDepth {
-		return Path{}, ErrNameTooLong
+		return Path{}, ErrTooDeep
 	}
 	return Path{s}, nil
 }
@@ -83,13 +83,13 @@ type Target struct {
 
 // ParseTarget checks the text of a link that is to be made.
 //
-// Errors: ErrNotExist (empty), ErrIllegalName (not UTF-8), ErrInvalid (NUL), ErrNameTooLong (over MaxPath).
+// Errors: ErrNotExist (empty), ErrIllegalName (not UTF-8), ErrInvalid (NUL), ErrPathTooLong.
 func ParseTarget(b []byte) (Target, error) {
 	switch {
 	case len(b) == 0:
 		return Target{}, ErrNotExist
 	case len(b) > MaxPath:
-		return Target{}, ErrNameTooLong
+		return Target{}, ErrPathTooLong
 	case !utf8.Valid(b):
 		return Target{}, ErrIllegalName
 	}

@@ -62,7 +62,7 @@ const (
 // place.at when the name is empty; it is valid until the next walk.
 //
 // Errors: ErrBadHandle, ErrNotDir, ErrNotExist (a name before the last, or an empty path), ErrNotCapable,
-// ErrLoop, ErrNameTooLong, ErrIllegalName (the text of a link), ErrIsDir (see create), and what the FS says.
+// ErrLoop, ErrPathTooLong, ErrTooDeep, ErrIllegalName (the text of a link), ErrIsDir (see create), and what the FS says.
 func (ns *Namespace) walk(at *Handle, p Path, l last) (place, error) {
 	if err := ns.start(at, p); err != nil {
 		return place{}, err
@@ -147,7 +147,7 @@ func (w *walker) step() (done bool, err error) {
 	case next.kind != KindDir && (next.point == nil || next.point.kids == nil):
 		return false, ErrNotDir
 	case len(w.ns.stack) >= maxStack:
-		return false, ErrNameTooLong
+		return false, ErrTooDeep
 	}
 	w.ns.stack = append(w.ns.stack, next)
 	return false, nil

@@ -347,10 +347,10 @@ func TestParsePath(t *testing.T) {
 		{"name too long", long + "n", vfs.ErrNameTooLong},
 		{"name too long in the middle", "a/" + long + "n/b", vfs.ErrNameTooLong},
 		{"path of most bytes", strings.Repeat("/", vfs.MaxPath), nil},
-		{"path too long", strings.Repeat("/", vfs.MaxPath+1), vfs.ErrNameTooLong},
+		{"path too long", strings.Repeat("/", vfs.MaxPath+1), vfs.ErrPathTooLong},
 		{"deepest", strings.Repeat("d/", vfs.MaxDepth), nil},
-		{"too deep", strings.Repeat("d/", vfs.MaxDepth+1), vfs.ErrNameTooLong},
-		{"too deep by climbing", strings.Repeat("../", vfs.MaxDepth+1), vfs.ErrNameTooLong},
+		{"too deep", strings.Repeat("d/", vfs.MaxDepth+1), vfs.ErrTooDeep},
+		{"too deep by climbing", strings.Repeat("../", vfs.MaxDepth+1), vfs.ErrTooDeep},
 		{"dots are not deep", strings.Repeat("./", vfs.MaxDepth+1), nil},
 		{"NUL", "a\x00b", vfs.ErrInvalid},
 		{"NUL at the end", "a\x00", vfs.ErrInvalid},
@@ -368,7 +368,7 @@ func TestParsePath(t *testing.T) {
 		})
 	}
 	for in, want := range map[string]error{"": vfs.ErrNotExist, "a": nil, "/x/../y": nil, "\xff": vfs.ErrIllegalName, "a\x00": vfs.ErrInvalid,
-		strings.Repeat("x/../", 800): nil, strings.Repeat("x", vfs.MaxPath+1): vfs.ErrNameTooLong} {
+		strings.Repeat("x/../", 800): nil, strings.Repeat("x", vfs.MaxPath+1): vfs.ErrPathTooLong} {
 		if _, err := vfs.ParseTarget([]byte(in)); err != want {
 			t.Errorf("target %.10q: %v, want %v", in, err, want)
 		}
