@@ -21,6 +21,11 @@ func (r *Result) cameBack(out runtimes.Outcome, d *deadline, memory *limits.Exce
 		r.Error = &e
 	}
 	switch {
+	case d.byCaller && d.interrupted:
+		r.Status, r.ExitCode = StatusCancelled, ExitCancelled
+		if r.Error == nil {
+			r.Error = &Error{Name: "Cancelled", Value: errInterrupted.Error()}
+		}
 	case d.interrupted:
 		// Whatever it did with the interrupt: its time was over.
 		r.limit(StatusTimeout, ExitTimeout, d.error(time.Now()))

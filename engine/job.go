@@ -38,7 +38,16 @@ type Options struct {
 	// Clock, when not zero, is the time at which a clock of the sandbox's own starts: it advances by a tick at each
 	// reading and by the length of each sleep, which takes no time. With Seed it makes runs repeat bit for bit.
 	Clock time.Time
+	// OnError says what becomes of a session's turn that does not end with status ok: OnErrorKeep or OnErrorRollback.
+	// Empty means OnErrorKeep.
+	OnError string
 }
+
+// What a turn of a session that failed leaves behind. A turn that had to be cut is rolled back in any case.
+const (
+	OnErrorKeep     = "keep"     // what it did until then, as in a notebook
+	OnErrorRollback = "rollback" // nothing: each turn is a transaction
+)
 
 // File is a file to be put into a sandbox.
 type File struct {
@@ -125,6 +134,9 @@ func runtimeOf(language string) (string, error) {
 func (o Options) check() error {
 	_, errLanguage := runtimeOf(o.Language)
 	errs := []error{errLanguage, o.Limits.Validate(), limits.CheckMounts(o.Mounts)}
+	if o.OnError != "" && o.OnError != OnErrorKeep && o.OnError != OnErrorRollback {
+		errs = append(errs, fmt.Errorf("on error %q: use %s or %s", o.OnError, OnErrorKeep, OnErrorRollback))
+	}
 	for k, v := range o.Env {
 		if k == "" || strings.ContainsAny(k, "=\x00") || strings.Contains(v, "\x00") {
 			errs = append(errs, fmt.Errorf("environment variable %q: a name may not be empty or hold '=', and neither part a NUL", k))

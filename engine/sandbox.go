@@ -36,6 +36,7 @@ type sandbox struct {
 	begun time.Time // when the sandbox was asked for
 
 	session bool
+	asked   <-chan struct{} // closed to interrupt the turn gently; see Session.Interrupt
 }
 
 // sandbox makes a fresh one. The caller closes it.
@@ -88,9 +89,15 @@ func (s *sandbox) start(ctx context.Context) error {
 // close frees the sandbox. An instance that came back in order is reset for the next.
 func (s *sandbox) close() error {
 	defer s.eng.leave()
+	return s.release()
+}
+
+// release is close, but for the sandbox's place among the live ones.
+func (s *sandbox) release() error {
 	var err error
 	if s.state != nil {
 		err = s.state.Close()
+		s.state = nil
 	}
 	if s.tree != nil {
 		err = errors.Join(err, s.tree.close())
@@ -139,6 +146,7 @@ func (s *sandbox) run(ctx context.Context, t Turn) (*Result, error) {
 		return s.lang.Driver.Interrupt(ctx, s.inst, s.lang.Info)
 	})
 	r.deadline.yield = func() { s.inst.Yield(&r.meter) }
+	r.deadline.asked = s.asked
 	s.inst.Linear().SetLimit(wholePages(lim.MemoryBytes))
 	if err := s.state.Renew(r.wasi(s.tree, t.Stdin, s.random)); err != nil {
 		return nil, err

@@ -134,3 +134,91 @@ func TestSessionsAreApart(t *testing.T) {
 		t.Errorf("its own: %q", res.Stdout)
 	}
 }
+
+func TestSessionOnErrorRollback(t *testing.T) {
+	for _, tt := range []struct{ language, before, bad, after, want string }{
+		{"python", "x = 1; open('f', 'w').write('a')", "x = 2; open('f', 'w').write('b'); 1/0", "print(x, open('f').read())", "1 a\n"},
+		{"javascript", "let x = 1", "x = 2; null.x", "console.log(x)", "1\n"},
+		{"python", "x = 1", "x = 2\nimport sys; sys.exit(3)", "print(x)", "1\n"},
+	} {
+		s := open(t, engine.Options{Language: tt.language, OnError: engine.OnErrorRollback})
+		turn(t, s, engine.Turn{Code: tt.before})
+		if res := turn(t, s, engine.Turn{Code: tt.bad}); res.Status != engine.StatusError || !res.RolledBack || res.FilesChanged != nil {
+			t.Errorf("%q: %+v, want a turn that failed and was rolled back", tt.bad, res)
+		}
+		if res := turn(t, s, engine.Turn{Code: tt.after}); res.Stdout != tt.want || res.RolledBack {
+			t.Errorf("after %q: stdout %q, want %q", tt.bad, res.Stdout, tt.want)
+		}
+		if n := s.Info().Turns; n != 2 {
+			t.Errorf("after %q: %d turns, want 2", tt.bad, n)
+		}
+	}
+	if _, err := testEngine(t).Open(context.Background(), engine.Options{OnError: "retry"}); !errors.Is(err, engine.ErrInvalid) {
+		t.Errorf("OnError %q: %v", "retry", err)
+	}
+}
+
+func TestSessionReset(t *testing.T) {
+	for language, code := range map[string][2]string{
+		"python":     {"x = 1; open('given', 'w').write('changed'); open('more', 'w').close()", "import os\nprint('x' in globals(), os.listdir(), open('given').read())"},
+		"javascript": {"let x = 1; const fs = require('fs'); fs.writeFileSync('given', 'changed'); fs.writeFileSync('more', '')", "console.log(typeof x == 'undefined' ? 'False' : 'True', JSON.stringify(require('fs').readdirSync('.')).replaceAll('\"', \"'\"), require('fs').readFileSync('given', 'utf8'))"},
+	} {
+		s := open(t, engine.Options{Language: language, Files: []engine.File{{Path: "given", Content: []byte("as given")}}})
+		for range 2 {
+			turn(t, s, engine.Turn{Code: code[0]})
+			if err := s.Reset(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			if res := turn(t, s, engine.Turn{Code: code[1]}); res.Stdout != "False ['given'] as given\n" {
+				t.Errorf("%s after a reset: stdout %q, stderr %q", language, res.Stdout, res.Stderr)
+			}
+			if info := s.Info(); info.Turns != 1 {
+				t.Errorf("%s after a reset and a turn: %+v", language, info)
+			}
+		}
+	}
+}
+
+func TestSessionInterrupt(t *testing.T) {
+	for _, tt := range []struct {
+		name, language, code, after, want string
+		grace                             time.Duration
+		rolledBack                        bool
+	}{
+		{"computing", "python", "x = 1\nprint('go', flush=True)\nwhile True: x += 1", "print(x > 1)", "True\n", 10 * time.Second, false},
+		{"handled", "python", "print('go', flush=True)\ntry:\n  while True: pass\nexcept KeyboardInterrupt: x = 'tidied'", "print(x)", "tidied\n", 10 * time.Second, false},
+		{"sleeping", "python", "import time\nx = 1\nprint('go', flush=True)\ntime.sleep(60)", "print(x)", "1\n", 10 * time.Second, false},
+		{"ignored", "python", "x = 1\nprint('go', flush=True)\nwhile True:\n  try:\n    while True: pass\n  except BaseException: pass", "print('x' in globals())", "False\n", 50 * time.Millisecond, true},
+		{"js computing", "javascript", "globalThis.x = 1; console.log('go'); for (;;) x++", "console.log(x > 1)", "true\n", 10 * time.Second, false},
+		{"js waiting", "javascript", "globalThis.x = 1; console.log('go'); setTimeout(() => {}, 60000)", "console.log(x)", "1\n", 10 * time.Second, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := open(t, engine.Options{Language: tt.language})
+			if s.Interrupt() {
+				t.Error("an idle session was interrupted")
+			}
+			begun := time.Now()
+			res := turn(t, s, engine.Turn{
+				Code: tt.code, Limits: limits.Limits{Timeout: 50 * time.Second, Grace: tt.grace},
+				Stdout: writerFunc(func(p []byte) (int, error) {
+					if !s.Interrupt() || !s.Info().Busy {
+						t.Error("the turn that runs cannot be interrupted")
+					}
+					return len(p), nil
+				}),
+			})
+			if res.Status != engine.StatusCancelled || res.RolledBack != tt.rolledBack || res.ExitCode != engine.ExitCancelled {
+				t.Errorf("status %s, exit code %d, rolled back %v: %+v", res.Status, res.ExitCode, res.RolledBack, res.Error)
+			}
+			if took := time.Since(begun); took > 40*time.Second {
+				t.Errorf("took %v", took)
+			}
+			if !errors.Is(res.Err(), engine.ErrCancelled) {
+				t.Errorf("Err: %v", res.Err())
+			}
+			if res := turn(t, s, engine.Turn{Code: tt.after}); res.Stdout != tt.want || res.Status != engine.StatusOK {
+				t.Errorf("after: stdout %q, want %q (%+v)", res.Stdout, tt.want, res.Error)
+			}
+		})
+	}
+}

@@ -27,7 +27,12 @@ type deadline struct {
 	// yield lets check be asked soon. Nil: there is nothing that asks it.
 	yield func()
 
+	// asked is closed when the caller asks for the interrupt. Nil: nobody can. grace is what the program has from then.
+	asked <-chan struct{}
+	grace time.Duration
+
 	interrupted bool
+	byCaller    bool // interrupted because it was asked for
 	waited      time.Duration
 }
 
@@ -35,7 +40,7 @@ func newDeadline(l limits.Limits, interrupt func(context.Context) error) *deadli
 	now := time.Now()
 	return &deadline{
 		start: now, timeout: l.Timeout,
-		soft: now.Add(l.Timeout), hard: now.Add(l.Timeout + l.Grace), interrupt: interrupt,
+		soft: now.Add(l.Timeout), hard: now.Add(l.Timeout + l.Grace), grace: l.Grace, interrupt: interrupt,
 	}
 }
 
@@ -44,9 +49,10 @@ func (d *deadline) check(ctx context.Context, _ vm.Guest) error {
 	if ctx.Err() != nil {
 		return cancelled(ctx)
 	}
+	d.heed()
 	now := time.Now()
 	if !now.Before(d.hard) {
-		return d.error(now)
+		return d.over()
 	}
 	if !d.interrupted && !now.Before(d.soft) {
 		d.interrupted = true
@@ -55,8 +61,31 @@ func (d *deadline) check(ctx context.Context, _ vm.Guest) error {
 	return nil
 }
 
+// heed makes the turn's time end now, if the caller asked for that.
+func (d *deadline) heed() {
+	if d.interrupted {
+		return
+	}
+	select {
+	case <-d.asked:
+		now := time.Now()
+		d.byCaller, d.soft = true, now
+		if hard := now.Add(d.grace); hard.Before(d.hard) {
+			d.hard = hard
+		}
+	default:
+	}
+}
+
+var errInterrupted = errors.New("the turn was interrupted")
+
 // over is the error of a turn whose time has passed.
-func (d *deadline) over() error { return d.error(time.Now()) }
+func (d *deadline) over() error {
+	if d.byCaller {
+		return &cancelledError{errInterrupted}
+	}
+	return d.error(time.Now())
+}
 
 func (d *deadline) error(now time.Time) *limits.ExceededError {
 	return &limits.ExceededError{Resource: limits.WallTime, Limit: uint64(d.timeout), Used: uint64(now.Sub(d.start))}
@@ -96,6 +125,7 @@ func (d *deadline) sleep(ctx context.Context, length time.Duration) error {
 	vm.Waiting(ctx)
 	begin := time.Now()
 	defer func() { d.waited += time.Since(begin) }()
+	d.heed()
 	next := d.soft
 	if d.interrupted {
 		next = d.hard
@@ -103,22 +133,28 @@ func (d *deadline) sleep(ctx context.Context, length time.Duration) error {
 	untilNext := max(next.Sub(begin), 0)
 	timer := time.NewTimer(min(length, untilNext))
 	defer timer.Stop()
+	asked := d.asked
+	if d.interrupted {
+		asked = nil
+	}
 	select {
 	case <-ctx.Done():
 		return cancelled(ctx)
-	case now := <-timer.C:
+	case <-asked:
+		d.heed()
+	case <-timer.C:
 		switch {
 		case length <= untilNext:
 			return nil
 		case d.interrupted:
-			return d.error(now)
+			return d.over()
 		}
-		d.interrupted = true
-		if err := d.interrupt(ctx); err != nil {
-			return err
-		}
-		return wasi.ErrInterrupted
 	}
+	d.interrupted = true
+	if err := d.interrupt(ctx); err != nil {
+		return err
+	}
+	return wasi.ErrInterrupted
 }
 
 // cancelledError is the caller's context ending a run.
