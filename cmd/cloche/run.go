@@ -21,11 +21,16 @@ type runCmd struct {
 	Lang    string   `enum:",python,javascript,typescript" default:"" placeholder:"LANGUAGE" help:"python, javascript or typescript. Default: by suffix, else python."`
 	Session bool     `help:"Run each FILE as one turn of a session that keeps its variables and files. A turn that fails is reported, and the next one runs."`
 	JSON    bool     `name:"json" help:"Print one Result as JSON (with --session one per line) instead of the program's output."`
+	Stdin   string   `placeholder:"FILE" help:"Standard input of the program; \"-\" passes on ours. Default: empty."`
 
+	sandboxFlags `embed:""`
+}
+
+// sandboxFlags say what a sandbox is given, and its limits.
+type sandboxFlags struct {
 	Files  []pairFlag  `name:"file" sep:"none" placeholder:"GUEST=HOST" help:"Copy a host file in. A relative guest path is under /data, the working folder. Repeatable."`
 	Mounts []mountFlag `name:"mount" sep:"none" placeholder:"HOST:GUEST[:MODE]" help:"Show a host folder, or the files in HOST.zip. MODE is ro (default), rw or overlay (changes stay in the sandbox). Repeatable."`
 	Out    string      `placeholder:"DIR" help:"Write files that the program created or changed, and its charts as figure-1.png and so on, there."`
-	Stdin  string      `placeholder:"FILE" help:"Standard input of the program; \"-\" passes on ours. Default: empty."`
 	Args   []string    `name:"arg" sep:"none" placeholder:"A" help:"An argument of the program. Repeatable."`
 	Env    []pairFlag  `sep:"none" placeholder:"K=V" help:"An environment variable of the program, which sees none of ours. Repeatable."`
 	Inputs []jsonFlag  `name:"input" sep:"none" placeholder:"NAME=JSON" help:"A global variable of the program. Repeatable."`
@@ -177,7 +182,7 @@ type effective struct {
 	env    map[string]string
 }
 
-func (c *runCmd) policy(a *app) (effective, error) {
+func (c *sandboxFlags) policy(a *app) (effective, error) {
 	policy := limits.DefaultPolicy()
 	if c.Policy != "" {
 		var err error
@@ -236,7 +241,7 @@ func absolute(m limits.Mount) (limits.Mount, error) {
 }
 
 // checkSecrets refuses mounts that show the cache, whose files are trusted, or the policy.
-func (c *runCmd) checkSecrets(a *app, mounts []limits.Mount) error {
+func (c *sandboxFlags) checkSecrets(a *app, mounts []limits.Mount) error {
 	cache, err := a.openCache()
 	if err != nil {
 		return nil // the engine reports it
@@ -255,7 +260,7 @@ func (c *runCmd) checkSecrets(a *app, mounts []limits.Mount) error {
 }
 
 // options describe the sandbox. Host files are read now.
-func (c *runCmd) options(p effective) (engine.Options, error) {
+func (c *sandboxFlags) options(p effective) (engine.Options, error) {
 	o := engine.Options{Env: p.env, Mounts: p.mounts, Seed: c.Seed}
 	if c.Clock != nil {
 		o.Clock = *c.Clock
