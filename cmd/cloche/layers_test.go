@@ -41,6 +41,7 @@ var only = []struct {
 	{"github.com/BurntSushi/toml", []string{"limits", "runtimes", "web", "cmd"}, "TOML is for policies, the lock file and configuration"},
 	{"github.com/alecthomas/kong", []string{"cmd"}, "flags are the command line's"},
 	{"github.com/schollz/progressbar", []string{"cmd"}, "only the command line knows whether somebody is watching"},
+	{"github.com/peterh/liner", []string{"cmd"}, "only the command line has somebody who types"},
 	{"os/exec", []string{"runtimes"}, "the one thing that Cloche starts on the host is a download client; a guest must find no way to start anything"},
 	{"net", []string{"hostfuncs", "web", "cmd"}, "the network is reached through the fetch function and served by web, and nowhere else"},
 	{"net/http", []string{"hostfuncs", "web", "cmd", "engine"},

@@ -1,0 +1,295 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/peterh/liner"
+	"golang.org/x/term"
+
+	"github.com/cloche-dev/cloche/engine"
+)
+
+type replCmd struct {
+	Lang string `arg:"" optional:"" enum:"python,javascript,typescript" default:"python" help:"python (default), javascript or typescript."`
+
+	sandboxFlags `embed:""`
+}
+
+const replHelp = `:help    this text
+:reset   forget all names, and start with the files that were given
+:load F  run a file of this machine as one turn
+:quit    leave; Ctrl-D does too
+Ctrl-C   stop the turn that runs (the session stays), or drop the lines typed so far
+`
+
+func (replCmd) Help() string {
+	return `Each statement is one turn of a session: it is run in the sandbox when it is complete, within the limits, and the value of an expression is printed. A Python block ends with an empty line, or with the next line that is not indented.
+
+` + replHelp + `
+Without a terminal the turns are read from standard input, without prompts.
+
+` + exitHelpOther
+}
+
+// Run reads turns until the end of input.
+func (c *replCmd) Run(a *app) (err error) {
+	p, err := c.policy(a)
+	if err != nil {
+		return err
+	}
+	o, err := c.options(p)
+	if err != nil {
+		return err
+	}
+	o.Language = c.Lang
+	r := &repl{runner: runner{app: a, cmd: &runCmd{sandboxFlags: c.sandboxFlags}}, language: c.Lang}
+	if c.Out != "" {
+		if r.out, err = openOut(c.Out, p.limits.DiskBytes+p.limits.ResultBytes); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, r.out.Close()) }()
+	}
+	eng, err := engine.New(engine.Config{
+		Cache: a.getenv("CLOCHE_CACHE"), Limits: p.limits, MaxIdle: 1, MaxSandboxes: 1, Progress: newProgress(a.err),
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, eng.Close()) }()
+	if r.s, err = eng.Open(a.ctx, o); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.s.Close()) }()
+
+	lines, err := r.open()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lines.Close()) }()
+	return r.loop(lines)
+}
+
+// lineReader is where lines come from.
+type lineReader interface {
+	// Prompt reads a line, without its end. Its error is io.EOF at the end of input, and liner.ErrPromptAborted after Ctrl-C.
+	Prompt(prompt string) (string, error)
+	Close() error
+}
+
+// repl is a session with somebody who types.
+type repl struct {
+	runner
+	language string
+	s        *engine.Session
+	terminal bool
+}
+
+// open finds out whether somebody types.
+func (r *repl) open() (lineReader, error) {
+	in, isFile := r.in.(*os.File)
+	out, isTerminal := r.app.out.(*os.File)
+	if !isFile || !isTerminal || !term.IsTerminal(int(in.Fd())) || !term.IsTerminal(int(out.Fd())) || in != os.Stdin {
+		return &plainLines{bufio.NewReader(r.in)}, nil
+	}
+	r.terminal = true
+	fmt.Fprintf(r.app.out, "%s in a sandbox. :help says what else can be typed.\n", titles[r.language])
+	return newEditor(historyFile(r.language)), nil
+}
+
+var titles = map[string]string{engine.Python: "Python", engine.JavaScript: "JavaScript", engine.TypeScript: "TypeScript"}
+
+// prompts are those for a turn, and for more lines of it.
+var prompts = map[string][2]string{
+	engine.Python: {">>> ", "... "}, engine.JavaScript: {"> ", "... "}, engine.TypeScript: {"> ", "... "},
+}
+
+// loop runs what is typed. Its context is its own: Ctrl-C ends a turn and not the program.
+func (r *repl) loop(lines lineReader) error {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.ctx))
+	defer cancel()
+	r.app = &app{ctx: ctx, stdio: r.stdio, getenv: r.getenv}
+
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	interrupts := make(chan struct{}, 1)
+	ended := make(chan struct{})
+	go func() {
+		for sig := range signals {
+			if sig != os.Interrupt {
+				cancel()
+				close(ended)
+				return
+			}
+			if !r.s.Interrupt() {
+				select {
+				case interrupts <- struct{}{}:
+				default:
+				}
+			}
+		}
+	}()
+
+	type read struct {
+		line string
+		err  error
+	}
+	split := newSplitter(r.language, r.terminal)
+	reads := make(chan read, 1)
+	for {
+		more := 0
+		if split.pending() {
+			more = 1
+		}
+		go func() {
+			line, err := lines.Prompt(prompts[r.language][more])
+			reads <- read{line, err}
+		}()
+		var got read
+		select {
+		case <-ended:
+			return statusError(exitInterrupted)
+		case <-interrupts: // there was no terminal to say so, and nothing to stop
+			return statusError(exitInterrupted)
+		case got = <-reads:
+		}
+		switch {
+		case errors.Is(got.err, liner.ErrPromptAborted):
+			split = newSplitter(r.language, r.terminal)
+			continue
+		case got.err != nil && got.err != io.EOF:
+			return fmt.Errorf("read a line: %w", got.err)
+		}
+		turns := split.add(got.line)
+		if got.err == io.EOF {
+			turns = append(turns, split.rest())
+		}
+		for _, code := range turns {
+			if over, err := r.turnOf(code); over || err != nil {
+				return err
+			}
+			if ctx.Err() != nil {
+				return statusError(exitInterrupted)
+			}
+		}
+		if got.err == io.EOF {
+			if r.terminal {
+				fmt.Fprintln(r.app.out)
+			}
+			return nil
+		}
+	}
+}
+
+// turnOf runs one turn or command. over: the user wants to leave.
+func (r *repl) turnOf(code string) (over bool, err error) {
+	p := program{language: r.language, code: code, shows: true}
+	word, rest, _ := strings.Cut(strings.TrimSpace(code), " ")
+	switch word {
+	case "":
+		return false, nil
+	case ":quit", ":q", ":exit", "exit", "quit", "exit()", "quit()", ".exit":
+		return true, nil
+	case ":help", ":h", ":?", ".help":
+		fmt.Fprint(r.app.out, replHelp)
+		return false, nil
+	case ":reset":
+		return false, r.s.Reset(r.ctx)
+	case ":load":
+		b, err := os.ReadFile(strings.TrimSpace(rest))
+		if err != nil {
+			fmt.Fprintf(r.err, "cloche: %v\n", err)
+			return false, nil
+		}
+		p.code, p.name = string(b), filepath.Base(strings.TrimSpace(rest))
+	default:
+		if strings.HasPrefix(word, ":") {
+			fmt.Fprintf(r.err, "cloche: there is no command %s; :help lists them\n", printable(word))
+			return false, nil
+		}
+	}
+	res, err := r.s.Run(r.ctx, r.turn(p))
+	if err != nil {
+		return false, err
+	}
+	if r.terminal && !endsLine(res.Stdout) {
+		fmt.Fprintln(r.app.out) // so that the prompt begins a line
+	}
+	err = r.report(p, res, r.s.Files())
+	if _, bad := errors.AsType[statusError](err); bad {
+		err = nil // it was said
+	}
+	return false, err
+}
+
+func endsLine(s string) bool { return s == "" || strings.HasSuffix(s, "\n") }
+
+// plainLines reads lines from what is no terminal.
+type plainLines struct{ r *bufio.Reader }
+
+func (p *plainLines) Prompt(string) (string, error) {
+	line, err := p.r.ReadString('\n')
+	return strings.TrimRight(line, "\r\n"), err
+}
+
+func (*plainLines) Close() error { return nil }
+
+// editor reads lines from a terminal, with a history that is kept in a file.
+type editor struct {
+	*liner.State
+	history string // "": none is kept
+}
+
+func newEditor(history string) *editor {
+	e := &editor{liner.NewLiner(), history}
+	e.SetCtrlCAborts(true)
+	if f, err := os.Open(history); err == nil {
+		_, _ = e.ReadHistory(f) // what cannot be read is no history
+		f.Close()
+	}
+	return e
+}
+
+// Prompt implements lineReader.
+func (e *editor) Prompt(prompt string) (string, error) {
+	line, err := e.State.Prompt(prompt)
+	if err == nil && strings.TrimSpace(line) != "" {
+		e.AppendHistory(line)
+	}
+	return line, err
+}
+
+// Close gives the terminal back and writes the history, which may hold secrets: it is the user's alone.
+func (e *editor) Close() error {
+	err := e.State.Close()
+	if e.history == "" {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(e.history), 0o700); err != nil {
+		return fmt.Errorf("keep the history: %w", err)
+	}
+	f, errOpen := os.OpenFile(e.history, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if errOpen != nil {
+		return errors.Join(err, fmt.Errorf("keep the history: %w", errOpen))
+	}
+	_, errWrite := e.WriteHistory(f)
+	return errors.Join(err, errWrite, f.Close())
+}
+
+// historyFile is where the lines typed in a language are kept, or "" when the user has no place for it.
+func historyFile(language string) string {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "cloche", "history-"+language)
+}

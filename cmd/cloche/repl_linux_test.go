@@ -1,0 +1,149 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/cloche-dev/cloche/engine"
+	"github.com/cloche-dev/cloche/runtimes"
+)
+
+// TestReplTerminal types at a terminal: prompts, lines that wait for more, Ctrl-C while a turn runs and while none
+// does, and the history.
+func TestReplTerminal(t *testing.T) {
+	dir, err := runtimes.DefaultCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if needsSetup(t, dir, engine.JavaScript) {
+		return
+	}
+	home := t.TempDir()
+	start := func() (*terminal, *exec.Cmd) {
+		term, child := openTerminal(t)
+		cmd := exec.Command("cloche", "repl", "javascript")
+		cmd.Env = append(os.Environ(), "TERM=xterm", "HOME="+home, "XDG_CONFIG_HOME="+home, runtimes.CacheEnv+"="+dir)
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = child, child, child
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		child.Close()
+		return term, cmd
+	}
+	term, cmd := start()
+	term.expect("> ")
+	term.send("const f = (x) => {\r")
+	term.expect("... ")
+	term.send("return x * 2 }\r")
+	term.send("f(21)\r")
+	term.expect("42")
+	term.send("console.log('at' + ' work'); while (true) {}\r")
+	term.expect("at work")
+	term.send("\x03") // Ctrl-C
+	term.expect("interrupted")
+	term.expect("> ")
+	term.send("dropped((\r")
+	term.expect("... ")
+	term.send("\x03")
+	term.send("f(4)\r")
+	term.expect("8")
+	term.send("\x04") // Ctrl-D
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	kept, err := os.ReadFile(filepath.Join(home, "cloche", "history-javascript"))
+	if err != nil || !strings.Contains(string(kept), "f(21)\n") {
+		t.Errorf("the history is %q, %v", kept, err)
+	}
+
+	term, cmd = start() // a second one goes back in the history
+	term.expect("> ")
+	term.send("\x1b[A")
+	term.expect("f(4)")
+	term.send("\x03:quit\r")
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// terminal is the far side of a pseudo-terminal.
+type terminal struct {
+	t    *testing.T
+	file *os.File
+	mu   sync.Mutex // over seen
+	seen bytes.Buffer
+	at   int // what expect has read
+}
+
+func openTerminal(t *testing.T) (term *terminal, child *os.File) {
+	t.Helper()
+	far, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skip("there are no pseudo-terminals:", err)
+	}
+	t.Cleanup(func() { far.Close() })
+	if err := unix.IoctlSetPointerInt(int(far.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	n, err := unix.IoctlGetInt(int(far.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetWinsize(int(far.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80}); err != nil {
+		t.Fatal(err)
+	}
+	if child, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0); err != nil {
+		t.Fatal(err)
+	}
+	term = &terminal{t: t, file: far}
+	go func() {
+		b := make([]byte, 4096)
+		for {
+			n, err := far.Read(b)
+			term.mu.Lock()
+			term.seen.Write(b[:n])
+			term.mu.Unlock()
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return term, child
+}
+
+func (p *terminal) send(text string) {
+	if _, err := p.file.WriteString(text); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// expect waits until text has been shown, after what was expected before.
+func (p *terminal) expect(text string) {
+	p.t.Helper()
+	for begun := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+		p.mu.Lock()
+		shown := p.seen.String()[p.at:]
+		i := strings.Index(shown, text)
+		if i >= 0 {
+			p.at += i + len(text)
+		}
+		p.mu.Unlock()
+		if i >= 0 {
+			return
+		}
+		if time.Since(begun) > 30*time.Second {
+			p.t.Fatalf("the terminal shows %q, and not %q", shown, text)
+		}
+	}
+}
