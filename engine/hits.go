@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cloche-dev/cloche/limits"
+	"github.com/cloche-dev/cloche/runtimes"
 	"github.com/cloche-dev/cloche/wasi/vfs"
 )
 
@@ -86,6 +87,15 @@ func (r *running) tellHits(res *Result) {
 		r.hits.add(limits.ExceededError{Resource: limits.HostCalls, Limit: r.limits.HostCalls, Used: calls})
 	}
 	res.LimitsHit = r.hits.list()
+}
+
+// space is the room in the sandbox's own files.
+func (t *tree) space(l limits.Limits) runtimes.Space {
+	u := t.Usage()
+	return runtimes.Space{
+		Bytes: l.DiskBytes, FreeBytes: l.DiskBytes - min(l.DiskBytes, uint64(u.Bytes)),
+		Inodes: l.Inodes, FreeInodes: l.Inodes - min(l.Inodes, uint64(u.Inodes)),
+	}
 }
 
 // fullest is the most that is used of what the quotas bound: the sandbox's own files, and each folder mounted for writing.

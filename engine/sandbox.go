@@ -185,7 +185,7 @@ func (s *sandbox) log(ctx context.Context, res *Result) {
 // drive lets the interpreter run the turn.
 func (s *sandbox) drive(ctx context.Context, r *running, t *runtimes.Turn) (out runtimes.Outcome, err error) {
 	t.First, t.Session, t.Seed, t.Env = s.turns == 0, s.session, s.opts.Seed, s.opts.Env
-	t.Door = r.door.Serve
+	t.Door, t.Disk = r.door.Serve, func() runtimes.Space { return s.tree.space(r.limits) }
 	t.Entropy = func(n int) []byte {
 		b := make([]byte, n)
 		_, _ = io.ReadFull(s.random, b) // neither source of entropy can fail

@@ -65,6 +65,16 @@ type Turn struct {
 	Entropy func(n int) []byte
 	// Door answers ops 0x10 and up.
 	Door Door
+	// Disk tells what the sandbox's files may take and what of that is free. Nil: it is not told.
+	Disk func() Space
+}
+
+// Space is the room for files in a sandbox.
+type Space struct {
+	Bytes      uint64 `json:"bytes"`
+	FreeBytes  uint64 `json:"free_bytes"`
+	Inodes     uint64 `json:"inodes"`
+	FreeInodes uint64 `json:"free_inodes"`
 }
 
 // Outcome is how a turn ended as the language sees it.

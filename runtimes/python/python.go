@@ -50,6 +50,7 @@ const (
 	opModule   = 0x04 // name of a guest module -> 1 and its source, or 0
 	opRehearse = 0x05 // a frame, for opTurn to answer while baking
 	opImmortal = 0x06 // addresses of objects whose references are no longer to be counted
+	opDisk     = 0x07 // -> JSON of runtimes.Space
 	opShared   = 0x10 // this and above: the door
 )
 
@@ -168,6 +169,12 @@ func (r *run) reply(ctx context.Context, mem vm.Memory, request []byte) []byte {
 		}
 		r.outcome = &o
 		return granted
+	case op == opDisk && r.turn.Disk != nil:
+		b, err := json.Marshal(r.turn.Disk())
+		if err != nil { // numbers always encode
+			panic(err)
+		}
+		return append([]byte{0}, b...)
 	case op >= opShared && r.turn.Door != nil:
 		reply, err := r.turn.Door(ctx, request)
 		if err != nil {

@@ -25,7 +25,7 @@ def bake():
     threads.install()
     threads.install_futures()
 
-    from . import aio, closed, limits, net, preload
+    from . import aio, closed, files, limits, net, preload
 
     aio.install()
     limits.install()
@@ -33,6 +33,7 @@ def bake():
     preload.standard_library()
     threads.install_multiprocessing(closed.no_processes)
     closed.install_os()
+    files.install()
     closed.install_subprocess()
     closed.install_hashlib()
     net.install()

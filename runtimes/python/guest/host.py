@@ -9,6 +9,7 @@ from json import dumps, loads
 # Between this package and its driver.
 TURN, OUTCOME, BOOTED = b"\x01", b"\x02", b"\x03"  # 4 is in start.py
 REHEARSE, IMMORTAL = b"\x05", b"\x06"  # while baking only
+DISK = b"\x07"
 # Shared with other languages.
 DISPLAY, TOOL, FETCH, LOG = b"\x10", b"\x11", b"\x12", b"\x13"
 

@@ -1,0 +1,106 @@
+"""os: making, removing, renaming and linking names."""
+
+import os
+
+from answers import show, tree
+
+
+def write(name, text="x"):
+    with open(name, "w") as f:
+        f.write(text)
+
+
+# Folders.
+show("mkdir", os.mkdir, "d")
+show("mkdir again", os.mkdir, "d")
+show("mkdir below nothing", os.mkdir, "no/d")
+show("mkdir with slash", os.mkdir, "slash/")
+show("mkdir dot", os.mkdir, ".")
+show("mkdir over file", lambda: (write("plain"), os.mkdir("plain")))
+show("mkdir below file", os.mkdir, "plain/x")
+show("makedirs", os.makedirs, "m/a/b/c")
+show("makedirs again", os.makedirs, "m/a/b/c")
+show("makedirs exist_ok", os.makedirs, "m/a/b/c", exist_ok=True)
+show("makedirs over file", os.makedirs, "plain/a/b", exist_ok=True)
+show("makedirs with dots", os.makedirs, "m/x/../y/z")
+show("tree", tree, "m")
+show("rmdir of full", os.rmdir, "m")
+show("rmdir of file", os.rmdir, "plain")
+show("rmdir of nothing", os.rmdir, "nothing")
+show("rmdir dot", os.rmdir, "m/.")
+show("removedirs", os.removedirs, "m/a/b/c")
+show("tree", tree, "m")
+show("unlink of folder", os.unlink, "d")
+show("unlink with slash", os.unlink, "plain/")
+show("unlink of nothing", os.remove, "nothing")
+
+# Renaming.
+write("one", "1")
+write("two", "22")
+show("rename", os.rename, "one", "three")
+show("rename over file", os.rename, "three", "two")
+show("contents", lambda: open("two").read())
+show("rename of nothing", os.rename, "nothing", "x")
+show("rename to below nothing", os.rename, "two", "no/x")
+show("rename to itself", os.rename, "two", "two")
+os.makedirs("full/sub")
+os.mkdir("empty")
+show("rename folder over empty", os.rename, "full", "empty")
+show("tree", tree, "empty")
+os.makedirs("other/x")
+show("rename folder over full", os.rename, "empty", "other")
+show("rename folder over file", os.rename, "empty", "two")
+show("rename file over folder", os.rename, "two", "d")
+show("rename into itself", os.rename, "other", "other/x/deep")
+show("rename with slash", os.rename, "d/", "dd/")
+show("rename file with slash", os.rename, "two", "four/")
+show("replace", lambda: (write("r1", "new"), write("r2", "old"), os.replace("r1", "r2"), open("r2").read())[-1])
+show("renames", os.renames, "other/x", "n/e/w/x")
+show("tree", tree)
+
+# Hard links.
+write("file", "hello")
+show("link", os.link, "file", "hard")
+show("link again", os.link, "file", "hard")
+show("link of nothing", os.link, "nothing", "h2")
+show("nlink", lambda: (os.stat("file").st_nlink, os.path.samefile("file", "hard")))
+show("write through", lambda: (open("hard", "a").write("!"), open("file").read())[-1])
+show("unlink one", lambda: (os.unlink("file"), os.stat("hard").st_nlink, open("hard").read())[1:])
+show("rename onto same file", lambda: (os.link("hard", "h3"), os.rename("hard", "h3"), sorted(n for n in os.listdir() if n[0] == "h"))[-1])
+
+# Symbolic links.
+os.makedirs("s/in/side")
+write("s/in/target", "t")
+show("symlink", os.symlink, "in/target", "s/link")
+show("readlink", os.readlink, "s/link")
+show("readlink of file", os.readlink, "s/in/target")
+show("read through", lambda: open("s/link").read())
+show("symlink over name", os.symlink, "x", "s/link")
+show("empty target", os.symlink, "", "s/none")
+show("dangling", os.symlink, "nowhere", "s/dangling")
+show("dangling exists", lambda: (os.path.exists("s/dangling"), os.path.lexists("s/dangling"), os.path.islink("s/dangling")))
+show("dangling open", open, "s/dangling")
+show("dangling created", lambda: (write("s/dangling", "made"), open("s/nowhere").read())[-1])
+show("loop", lambda: (os.symlink("b", "s/a"), os.symlink("a", "s/b"), os.stat("s/a")))
+show("loop lstat", lambda: os.path.islink("s/a"))
+show("folder link", os.symlink, "in", "s/dir", target_is_directory=True)
+show("through folder link", lambda: sorted(os.listdir("s/dir")))
+show("dots through link", lambda: (os.symlink("in/side", "s/deep"), sorted(os.listdir("s/deep/..")))[-1])
+show("rmdir of link", os.rmdir, "s/dir")
+show("unlink of link", os.unlink, "s/dir")
+show("rename of link", lambda: (os.rename("s/link", "s/moved"), os.readlink("s/moved"))[-1])
+show("rename over link", lambda: (write("s/f", "f"), os.rename("s/f", "s/moved"), os.path.islink("s/moved"), open("s/moved").read(), open("s/in/target").read())[2:])
+show("realpath", lambda: os.path.relpath(os.path.realpath("s/deep/../target"), os.path.realpath(".")))
+show("absolute link", lambda: (os.symlink(os.path.abspath("s/in"), "s/abs"), sorted(os.listdir("s/abs")))[-1])
+show("forty links", lambda: ([os.symlink(f"c{i + 1}", f"s/c{i}") for i in range(30)], write("s/c30", "end"), open("s/c0").read())[-1])
+show("many links", lambda: ([os.symlink(f"e{i + 1}", f"s/e{i}") for i in range(60)], write("s/e60", "end"), open("s/e0").read())[-1])
+
+# Names.
+show("long name", lambda: (write("n" * 255), len(max(os.listdir(), key=len)))[-1])
+show("too long name", write, "n" * 256)
+show("unicode", lambda: (write("naïve 漢字 😀.txt"), [n for n in os.listdir() if not n.isascii()])[-1])
+show("nul", write, "a\0b")
+show("odd names", lambda: ([write(n) for n in (" ", "-rf", "a\nb", "a\\b", "...", "~")], sorted(n for n in os.listdir() if n in (" ", "-rf", "a\nb", "a\\b", "...", "~")))[-1])
+show("case", lambda: (write("Case", "1"), write("case", "2"), open("Case").read(), open("case").read())[2:])
+show("bytes", lambda: (os.mkdir(b"bytes"), os.listdir(b"bytes"), b"bytes" in os.listdir(b"."))[1:])
+show("dots", lambda: (os.path.samefile("s/./in//../in", "s/in"), os.path.exists("s/in/target/."), os.path.exists("s/in/target/")))
