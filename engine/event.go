@@ -16,6 +16,9 @@ const (
 	EventStdout EventType = "stdout" // Text was printed
 	EventStderr EventType = "stderr" // Text was printed to the error output
 	EventResult EventType = "result" // Display was shown
+
+	EventToolCall    EventType = "tool_call"    // a call of a tool is over
+	EventHTTPRequest EventType = "http_request" // a request is over, or was refused
 )
 
 // Event is one thing that a running turn did, as it did it. Together the events of a turn tell what its Result tells:
@@ -24,8 +27,10 @@ type Event struct {
 	Type EventType
 	// Text is whole characters: one that the guest prints in parts comes with its last part. Bytes that are
 	// not UTF-8 come as they are.
-	Text    string
-	Display *hostfuncs.Display
+	Text        string
+	Display     *hostfuncs.Display
+	ToolCall    *hostfuncs.ToolCall
+	HTTPRequest *hostfuncs.HTTPRequest
 }
 
 // events passes what a turn does to its OnEvent. The guest waits while that is called; the time counts as waiting, and

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cloche-dev/cloche/hostfuncs"
+	"github.com/cloche-dev/cloche/hostfuncs/fetch"
 	"github.com/cloche-dev/cloche/limits"
 	"github.com/cloche-dev/cloche/runtimes"
 	"github.com/cloche-dev/cloche/runtimes/js"
@@ -41,6 +43,10 @@ type Options struct {
 	// OnError says what becomes of a session's turn that does not end with status ok: OnErrorKeep or OnErrorRollback.
 	// Empty means OnErrorKeep.
 	OnError string
+	// Network is what may be fetched. Nil: there is no network.
+	Network *fetch.Policy
+	// Tools are functions of the host's that programs may call. Nil: none.
+	Tools *hostfuncs.Registry
 }
 
 // What a turn of a session that failed leaves behind. A turn that had to be cut is rolled back in any case.
@@ -99,10 +105,15 @@ type Job struct {
 	Stdout   io.Writer
 	Stderr   io.Writer
 	OnEvent  func(Event)
+	Network  *fetch.Policy
+	Tools    *hostfuncs.Registry
 }
 
 func (j Job) options() Options {
-	return Options{Language: j.Language, Env: j.Env, Files: j.Files, Mounts: j.Mounts, Limits: j.Limits, Seed: j.Seed, Clock: j.Clock}
+	return Options{
+		Language: j.Language, Env: j.Env, Files: j.Files, Mounts: j.Mounts, Limits: j.Limits, Seed: j.Seed, Clock: j.Clock,
+		Network: j.Network, Tools: j.Tools,
+	}
 }
 
 func (j Job) turn() Turn {
@@ -133,7 +144,7 @@ func runtimeOf(language string) (string, error) {
 // check reports all that is wrong with o at once.
 func (o Options) check() error {
 	_, errLanguage := runtimeOf(o.Language)
-	errs := []error{errLanguage, o.Limits.Validate(), limits.CheckMounts(o.Mounts)}
+	errs := []error{errLanguage, o.Limits.Validate(), limits.CheckMounts(o.Mounts), o.Network.Check()}
 	if o.OnError != "" && o.OnError != OnErrorKeep && o.OnError != OnErrorRollback {
 		errs = append(errs, fmt.Errorf("on error %q: use %s or %s", o.OnError, OnErrorKeep, OnErrorRollback))
 	}

@@ -51,7 +51,11 @@ type Result struct {
 	LimitsHit []LimitHit `json:"limits_hit,omitempty"`
 	// FilesChanged are the files that the run created, changed or deleted, sorted by path.
 	FilesChanged []FileChange `json:"files_changed,omitempty"`
-	Usage        limits.Usage `json:"usage"`
+	// ToolCalls are the calls of tools, in the order in which they ended; HTTPRequests are the requests, allowed or not,
+	// in the order in which they were answered.
+	ToolCalls    []hostfuncs.ToolCall    `json:"tool_calls,omitempty"`
+	HTTPRequests []hostfuncs.HTTPRequest `json:"http_requests,omitempty"`
+	Usage        limits.Usage            `json:"usage"`
 	// RolledBack says that the session is as it was before this turn.
 	RolledBack bool `json:"rolled_back,omitempty"`
 

@@ -2,11 +2,15 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"io"
+	"log/slog"
+	"maps"
 	"time"
 
 	"github.com/cloche-dev/cloche/engine/vm"
 	"github.com/cloche-dev/cloche/hostfuncs"
+	"github.com/cloche-dev/cloche/hostfuncs/fetch"
 	"github.com/cloche-dev/cloche/limits"
 	"github.com/cloche-dev/cloche/runtimes"
 	"github.com/cloche-dev/cloche/wasi"
@@ -19,6 +23,9 @@ type running struct {
 	shown          displays
 	events         events
 	door           hostfuncs.Door
+	calls          *hostfuncs.Calls // nil before connect
+	web            *fetch.Client
+	toolCalls      []hostfuncs.ToolCall
 	deadline       *deadline
 	clock          wasi.Clock
 	meter          vm.Meter
@@ -43,6 +50,35 @@ func newRunning(l limits.Limits, t Turn, clock wasi.Clock, interrupt func(contex
 	return r
 }
 
+// connect offers the turn the tools and the network that its sandbox was given. What they do ends with ctx, and with
+// disconnect.
+func (r *running) connect(ctx context.Context, o Options, log *slog.Logger) {
+	r.calls = hostfuncs.NewCalls(ctx, func(ctx context.Context, done <-chan struct{}, atMost time.Duration) (bool, error) {
+		arrived, err := r.deadline.await(ctx, done, atMost)
+		if errors.Is(err, wasi.ErrInterrupted) {
+			err = hostfuncs.ErrInterrupted
+		}
+		return arrived, err
+	})
+	r.web = fetch.New(ctx, o.Network, r.calls, log, func(q hostfuncs.HTTPRequest) {
+		r.events.emit(Event{Type: EventHTTPRequest, HTTPRequest: &q})
+	})
+	r.calls.OnCancel = r.web.Cancel
+	tools := hostfuncs.Tools{Registry: o.Tools, Calls: r.calls, Log: log, Record: func(c hostfuncs.ToolCall) {
+		r.toolCalls = append(r.toolCalls, c)
+		r.events.emit(Event{Type: EventToolCall, ToolCall: &c})
+	}}
+	for _, handlers := range []map[hostfuncs.Op]hostfuncs.Handler{r.calls.Handlers(), r.web.Handlers(), tools.Handlers()} {
+		maps.Copy(r.door.Handlers, handlers)
+	}
+}
+
+// disconnect ends what the turn left going on.
+func (r *running) disconnect() {
+	r.calls.Close()
+	r.web.Close()
+}
+
 // wasi is the part of a WASI state that belongs to the turn.
 func (r *running) wasi(t *tree, stdin io.Reader, random io.Reader) wasi.Config {
 	return wasi.Config{
@@ -56,6 +92,9 @@ func (r *running) wasi(t *tree, stdin io.Reader, random io.Reader) wasi.Config {
 func (r *running) record(res *Result, inst *vm.Instance, t *tree, out runtimes.Outcome, err error) error {
 	r.stdout.text.flush()
 	r.stderr.text.flush()
+	if r.web != nil {
+		res.ToolCalls, res.HTTPRequests = r.toolCalls, r.web.Records()
+	}
 	res.Stdout, res.Stderr, res.Results = string(r.stdout.kept), string(r.stderr.kept), r.shown.shown
 	if t := (Truncated{r.stdout.cut(), r.stderr.cut(), r.shown.cut()}); t != (Truncated{}) {
 		res.Truncated = &t

@@ -122,6 +122,13 @@ func (c *turnClock) Check(ctx context.Context) error {
 
 // sleep waits, but no longer than until the turn is interrupted or over.
 func (d *deadline) sleep(ctx context.Context, length time.Duration) error {
+	_, err := d.await(ctx, nil, length)
+	return err
+}
+
+// await waits for done, but no longer than atMost (negative: without that bound) and than until the turn is interrupted
+// or over. It says whether done was closed.
+func (d *deadline) await(ctx context.Context, done <-chan struct{}, atMost time.Duration) (bool, error) {
 	vm.Waiting(ctx)
 	begin := time.Now()
 	defer func() { d.waited += time.Since(begin) }()
@@ -131,7 +138,12 @@ func (d *deadline) sleep(ctx context.Context, length time.Duration) error {
 		next = d.hard
 	}
 	untilNext := max(next.Sub(begin), 0)
-	timer := time.NewTimer(min(length, untilNext))
+	length := untilNext
+	bounded := atMost >= 0 && atMost <= untilNext
+	if bounded {
+		length = atMost
+	}
+	timer := time.NewTimer(length)
 	defer timer.Stop()
 	asked := d.asked
 	if d.interrupted {
@@ -139,22 +151,24 @@ func (d *deadline) sleep(ctx context.Context, length time.Duration) error {
 	}
 	select {
 	case <-ctx.Done():
-		return cancelled(ctx)
+		return false, cancelled(ctx)
+	case <-done:
+		return true, nil
 	case <-asked:
 		d.heed()
 	case <-timer.C:
 		switch {
-		case length <= untilNext:
-			return nil
+		case bounded:
+			return false, nil
 		case d.interrupted:
-			return d.over()
+			return false, d.over()
 		}
 	}
 	d.interrupted = true
 	if err := d.interrupt(ctx); err != nil {
-		return err
+		return false, err
 	}
-	return wasi.ErrInterrupted
+	return false, wasi.ErrInterrupted
 }
 
 // cancelledError is the caller's context ending a run.

@@ -2,7 +2,6 @@ package hostfuncs
 
 import (
 	"bytes"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,16 +34,9 @@ const (
 // result refers to payload.
 func DecodeDisplay(payload []byte) (Display, error) {
 	var d Display
-	if len(payload) < 4 {
-		return d, errors.New("display frame: shorter than its length field")
-	}
-	n, rest := binary.LittleEndian.Uint32(payload), payload[4:]
-	if uint64(n) > uint64(len(rest)) {
-		return d, fmt.Errorf("display frame: a header of %d bytes in a frame of %d", n, len(payload))
-	}
-	header, attached := rest[:n], rest[n:]
-	if len(header) > maxHeader {
-		return d, fmt.Errorf("display frame: a header of %d bytes is more than %d", n, maxHeader)
+	header, attached, err := splitFrame(payload)
+	if err != nil {
+		return d, fmt.Errorf("display frame: %w", err)
 	}
 	s, err := newJSON(header)
 	if err != nil {

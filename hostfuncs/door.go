@@ -26,6 +26,10 @@ const (
 	OpTool    Op = 0x11 // call a tool
 	OpFetch   Op = 0x12 // request a URL
 	OpLog     Op = 0x13 // a line for the host's log
+	OpWait    Op = 0x14 // wait for calls that go on
+	OpCancel  Op = 0x15 // give up one of them
+	OpRead    Op = 0x16 // more of an answer's body
+	OpTools   Op = 0x17 // the declarations of the tools
 )
 
 func (o Op) String() string {
@@ -38,6 +42,14 @@ func (o Op) String() string {
 		return "fetch"
 	case OpLog:
 		return "log"
+	case OpWait:
+		return "wait"
+	case OpCancel:
+		return "cancel"
+	case OpRead:
+		return "read"
+	case OpTools:
+		return "tools"
 	}
 	return fmt.Sprintf("op 0x%02x", byte(o))
 }
@@ -71,7 +83,8 @@ func Refuse(name, format string, args ...any) error {
 type Door struct {
 	// Handlers answer the ops that this run may use; the others are refused.
 	Handlers map[Op]Handler
-	// MaxCalls is the number of requests that are answered; later ones are refused.
+	// MaxCalls is the number of requests that are answered; later ones are refused. Waiting, cancelling and reading
+	// belong to requests that were counted already.
 	MaxCalls uint64
 
 	calls uint64
@@ -82,8 +95,14 @@ func (d *Door) Calls() uint64 { return d.calls }
 
 // Serve answers one request. The error is not nil only when the run must end.
 func (d *Door) Serve(ctx context.Context, request []byte) ([]byte, error) {
-	d.calls++
-	reply, err := d.answer(ctx, request)
+	if len(request) == 0 || Op(request[0]) != OpWait && Op(request[0]) != OpCancel && Op(request[0]) != OpRead {
+		d.calls++
+	}
+	return reply(d.answer(ctx, request))
+}
+
+// reply puts an answer into a frame.
+func reply(payload []byte, err error) ([]byte, error) {
 	if r, ok := err.(*Refusal); ok {
 		text, err := json.Marshal(r)
 		return append([]byte{statusRefused}, text...), err
@@ -91,7 +110,7 @@ func (d *Door) Serve(ctx context.Context, request []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append([]byte{statusOK}, reply...), nil
+	return append([]byte{statusOK}, payload...), nil
 }
 
 func (d *Door) answer(ctx context.Context, request []byte) ([]byte, error) {

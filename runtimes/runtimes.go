@@ -67,6 +67,8 @@ type Turn struct {
 	Door Door
 	// Disk tells what the sandbox's files may take and what of that is free. Nil: it is not told.
 	Disk func() Space
+	// Tools says that the door has tools.
+	Tools bool
 }
 
 // Space is the room for files in a sandbox.

@@ -1,0 +1,108 @@
+package fetch
+
+import (
+	"bufio"
+	"compress/flate"
+	"compress/gzip"
+	"compress/zlib"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/cloche-dev/cloche/limits"
+)
+
+// errCoding is of a body that is coded in a way that is not undone here.
+var errCoding = errors.New("the answer is compressed in a way that cannot be undone here")
+
+// decode undoes the compression of an answer. Layers of it are refused: nothing sends them but bombs.
+func decode(h http.Header, body io.Reader) (r io.Reader, decoded bool, err error) {
+	coding := strings.ToLower(strings.TrimSpace(strings.Join(h.Values("Content-Encoding"), ",")))
+	switch coding {
+	case "", "identity":
+		return body, false, nil
+	case "gzip", "x-gzip":
+		return &lazy{body: body, open: func(b *bufio.Reader) (io.Reader, error) { return gzip.NewReader(b) }}, true, nil
+	case "deflate":
+		return &lazy{body: body, open: inflate}, true, nil
+	}
+	return nil, false, errCoding
+}
+
+// inflate reads zlib's format, or what some servers send instead of it.
+func inflate(b *bufio.Reader) (io.Reader, error) {
+	head, err := b.Peek(2)
+	if err != nil {
+		return nil, err
+	}
+	if head[0]&0x0f == 8 && (uint(head[0])<<8|uint(head[1]))%31 == 0 {
+		return zlib.NewReader(b)
+	}
+	return flate.NewReader(b), nil
+}
+
+// lazy opens a decompressor at the first read: an answer may have a coding and no body.
+type lazy struct {
+	body io.Reader
+	open func(*bufio.Reader) (io.Reader, error)
+	r    io.Reader
+}
+
+func (l *lazy) Read(p []byte) (int, error) {
+	if l.r == nil {
+		b := bufio.NewReader(l.body)
+		if _, err := b.Peek(1); err != nil {
+			return 0, err
+		}
+		var err error
+		if l.r, err = l.open(b); err != nil {
+			return 0, errDamaged
+		}
+	}
+	n, err := l.r.Read(p)
+	if err != nil && err != io.EOF && !isTransport(err) {
+		err = errDamaged
+	}
+	return n, err
+}
+
+var errDamaged = errors.New("the compressed answer is damaged")
+
+// isTransport says whether an error comes from below the decompressor.
+func isTransport(err error) bool {
+	_, corrupt := errors.AsType[flate.CorruptInputError](err)
+	return !corrupt && !errors.Is(err, gzip.ErrChecksum) && !errors.Is(err, gzip.ErrHeader) && !errors.Is(err, zlib.ErrChecksum) &&
+		!errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// tooLarge is the error of a body that is larger than may be.
+type tooLarge struct {
+	what  string
+	limit uint64
+}
+
+func (e *tooLarge) Error() string {
+	return fmt.Sprintf("%s more than the limit of %s", e.what, limits.FormatSize(e.limit))
+}
+
+// bounded ends with an error where a body passes its limit or the run's.
+type bounded struct {
+	r     io.Reader
+	left  uint64
+	limit uint64
+	total *budget
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.r.Read(p[:min(uint64(len(p)), b.left+1)])
+	if uint64(n) > b.left {
+		return 0, &tooLarge{"the answer has", b.limit}
+	}
+	b.left -= uint64(n)
+	if e := b.total.take(uint64(n)); e != nil {
+		return 0, e
+	}
+	return n, err
+}

@@ -1,0 +1,534 @@
+// Package fetch is the one way from a guest to the network: it requests what a [Policy] allows, and nothing else.
+//
+//	program's URL -> target (target.go) -> Policy.judge (pattern.go) -> dialer (dial.go): resolve, check, dial what was checked
+//	                     ^ each redirect --'                              -> headers, secrets, compression, limits -> program
+//
+// A [Client] belongs to one run. Its connections, budgets and open answers end with it.
+package fetch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"sync"
+
+	"github.com/cloche-dev/cloche/hostfuncs"
+)
+
+// Bounds of what is handed over and kept.
+const (
+	wholeBytes  = 256 << 10 // of a body that comes with its head
+	pieceBytes  = 64 << 10  // of what is read of it later, unless the program asks for another size
+	maxPiece    = 1 << 20
+	maxStreams  = 64 // answers whose bodies are not read to the end
+	maxHops     = 10
+	maxRecorded = 2048 // bytes of a URL in a record
+)
+
+// A Client makes the requests of one run. Its exported methods are called by the run's goroutine.
+type Client struct {
+	policy *Policy
+	limits Limits
+	calls  *hostfuncs.Calls
+	mask   *mask
+	budget *budget
+	log    *slog.Logger
+	event  func(hostfuncs.HTTPRequest)
+
+	ctx  context.Context
+	stop context.CancelFunc
+
+	made    int
+	records []*hostfuncs.HTTPRequest
+	streams map[uint32]*stream
+
+	// mu guards transports.
+	mu         sync.Mutex
+	transports map[string]*http.Transport
+}
+
+// New makes the client of a run. A nil policy refuses everything. event is told of each request when it is over, and log
+// gets a record of it; both may be nil.
+func New(ctx context.Context, p *Policy, calls *hostfuncs.Calls, log *slog.Logger, event func(hostfuncs.HTTPRequest)) *Client {
+	c := &Client{policy: p, calls: calls, log: log, event: event, streams: map[uint32]*stream{}, transports: map[string]*http.Transport{}}
+	c.ctx, c.stop = context.WithCancel(ctx)
+	if p == nil {
+		p = &Policy{}
+	}
+	c.limits, c.mask = p.Limits.withDefaults(), newMask(p)
+	c.budget = newBudget(c.limits)
+	return c
+}
+
+// Handlers are those of fetch.
+func (c *Client) Handlers() map[hostfuncs.Op]hostfuncs.Handler {
+	return map[hostfuncs.Op]hostfuncs.Handler{hostfuncs.OpFetch: c.handle, hostfuncs.OpRead: c.handleRead}
+}
+
+// Records are the requests made so far, in the order in which they were answered.
+func (c *Client) Records() []hostfuncs.HTTPRequest {
+	list := make([]hostfuncs.HTTPRequest, len(c.records))
+	for i, r := range c.records {
+		list[i] = *r
+	}
+	return list
+}
+
+// Close ends all requests and connections.
+func (c *Client) Close() {
+	c.stop()
+	for id := range c.streams {
+		c.closeStream(id, "the run ended before the body was read")
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, t := range c.transports {
+		t.CloseIdleConnections()
+	}
+}
+
+// handle answers [hostfuncs.OpFetch]. An empty payload asks whether there is a network at all.
+func (c *Client) handle(ctx context.Context, payload []byte) ([]byte, error) {
+	if len(payload) == 0 {
+		if c.policy == nil {
+			return nil, notOffered()
+		}
+		return nil, hostfuncs.Refuse("ValueError", "fetch frame: empty")
+	}
+	r, err := decodeRequest(payload)
+	if err != nil {
+		return nil, hostfuncs.Refuse("ValueError", "%v", err)
+	}
+	if c.made >= c.limits.Requests {
+		return nil, hostfuncs.Refuse("PermissionError", "this run may make %d requests", c.limits.Requests)
+	}
+	j := &journey{client: c, request: r}
+	if c.policy == nil {
+		c.note(&hostfuncs.HTTPRequest{Method: r.method, URL: c.shown(r.url), Reason: "this run has no network"}, true)
+		return nil, notOffered()
+	}
+	return c.calls.Do(ctx, len(payload), r.async, j.work, j.end)
+}
+
+func notOffered() error {
+	return hostfuncs.Refuse("PermissionError", "%s is not offered to this run", hostfuncs.OpFetch)
+}
+
+// shown is a URL as records and errors show it.
+func (c *Client) shown(u string) string {
+	u = c.mask.text(u)
+	return u[:min(len(u), maxRecorded)]
+}
+
+// note keeps a record; over says that nothing will be added to it.
+func (c *Client) note(r *hostfuncs.HTTPRequest, over bool) {
+	c.made++
+	c.records = append(c.records, r)
+	if over {
+		c.over(r)
+	}
+}
+
+// over tells of a request that is over.
+func (c *Client) over(r *hostfuncs.HTTPRequest) {
+	if c.log != nil {
+		level := slog.LevelInfo
+		if !r.Allowed {
+			level = slog.LevelWarn
+		}
+		c.log.LogAttrs(context.Background(), level, "http request", slog.String("method", r.Method), slog.String("url", withoutQuery(r.URL)),
+			slog.Int("status", r.Status), slog.Uint64("bytes", r.Bytes), slog.Bool("allowed", r.Allowed), slog.String("reason", r.Reason))
+	}
+	if c.event != nil {
+		c.event(*r)
+	}
+}
+
+// withoutQuery is what the log has of a URL.
+func withoutQuery(u string) string {
+	for i := range len(u) {
+		if u[i] == '?' || u[i] == '#' {
+			return u[:i]
+		}
+	}
+	return u
+}
+
+// transport is the one whose connections lead to what is open, and nowhere else.
+func (c *Client) transport(open []netip.Prefix) *http.Transport {
+	key := fmt.Sprint(open)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := c.transports[key]
+	if t == nil {
+		t = newTransport(c.policy, open)
+		c.transports[key] = t
+	}
+	return t
+}
+
+// journey is one request with the redirects that it follows. work runs on a goroutine of its own, end on the run's.
+type journey struct {
+	client  *Client
+	request request
+
+	hops []*hostfuncs.HTTPRequest // what work did; read by end when work is over
+	head answerHead
+	body *stream // open when there is more of it
+
+	// mu guards the fields below.
+	mu        sync.Mutex
+	abandoned bool
+	arrived   bool
+}
+
+// refused is an error that the program sees.
+func refused(name, format string, args ...any) error { return hostfuncs.Refuse(name, format, args...) }
+
+// work makes the request. The reply is the first part of the body.
+func (j *journey) work(ctx context.Context) (first []byte, err error) {
+	c := j.client
+	timeout := c.limits.Timeout
+	if j.request.timeout > 0 {
+		timeout = min(timeout, j.request.timeout)
+	}
+	// The body outlives this call; until it is there, giving up the call ends the request too.
+	all, stop := context.WithTimeout(c.ctx, timeout)
+	linked := context.AfterFunc(ctx, stop)
+	defer func() {
+		if !linked() && err == nil {
+			err = context.Canceled
+		}
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		j.arrived = true
+		if err != nil || j.abandoned || j.body == nil {
+			if j.body != nil {
+				j.body.close()
+			}
+			stop()
+		}
+	}()
+	if err := c.budget.enter(all); err != nil {
+		return nil, j.failed(err)
+	}
+	defer c.budget.leave()
+	res, err := j.follow(all)
+	if err != nil {
+		return nil, err
+	}
+	return j.receive(res, stop)
+}
+
+// follow sends the request, and follows redirects as the program wants.
+func (j *journey) follow(ctx context.Context) (*http.Response, error) {
+	r := &j.request
+	t, err := parseTarget(r.url)
+	if err != nil {
+		return nil, j.deny(r.url, r.method, err.Error(), "ValueError")
+	}
+	header, err := requestHeader(t, r.fields)
+	if err != nil {
+		return nil, j.deny(t.String(), r.method, err.Error(), "ValueError")
+	}
+	if uint64(len(r.body)) > j.client.limits.RequestBytes {
+		err := &tooLarge{"the request's body has", j.client.limits.RequestBytes}
+		return nil, j.deny(t.String(), r.method, err.Error(), "ValueError")
+	}
+	method, body := r.method, r.body
+	for {
+		res, secret, err := j.send(ctx, method, t, header, body)
+		if err != nil {
+			return nil, err
+		}
+		location := res.Header.Get("Location")
+		if !isRedirect(res.StatusCode) || location == "" || r.redirect == "manual" {
+			j.head.URL, j.head.Redirected = t.String(), len(j.hops) > 1
+			j.body = &stream{secret: secret}
+			return res, nil
+		}
+		res.Body.Close()
+		switch {
+		case r.redirect == "error":
+			return nil, refused("ConnectionError", "the server redirects, which the request forbids")
+		case len(j.hops) > maxHops:
+			return nil, refused("ConnectionError", "more than %d redirects", maxHops)
+		}
+		to, err := t.resolve(location)
+		if err != nil {
+			return nil, j.deny(location, method, err.Error(), "PermissionError")
+		}
+		var keep bool
+		if method, keep = redirected(res.StatusCode, method, header, t, to); !keep {
+			body = nil
+		}
+		header.Del("Host")
+		t = to
+	}
+}
+
+func isRedirect(status int) bool {
+	switch status {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return true
+	}
+	return false
+}
+
+// send makes one hop. secret says that the host added a header to it.
+func (j *journey) send(ctx context.Context, method string, t target, header http.Header, body []byte) (res *http.Response, secret bool, err error) {
+	c := j.client
+	if err := ctx.Err(); err != nil {
+		return nil, false, j.failed(err)
+	}
+	v := c.policy.judge(method, t)
+	if !v.allowed {
+		return nil, false, j.deny(t.String(), method, v.reason, "PermissionError")
+	}
+	hop := &hostfuncs.HTTPRequest{Method: method, URL: c.shown(t.String()), Allowed: true, Reason: v.rule}
+	j.hops = append(j.hops, hop)
+	if err := c.budget.take(uint64(len(body))); err != nil {
+		hop.Reason = err.Error()
+		return nil, false, refused("ConnectionError", "%v", err)
+	}
+	path, err := url.PathUnescape(t.path)
+	if err != nil {
+		return nil, false, refused("ValueError", "the URL's path is not well escaped")
+	}
+	req := (&http.Request{
+		Method: method, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: header.Clone(),
+		URL: &url.URL{Scheme: t.scheme, Host: t.authorityText(), Path: path, RawPath: t.path},
+	}).WithContext(ctx)
+	if t.query != "" {
+		req.URL.RawQuery, req.URL.ForceQuery = t.query[1:], true
+	}
+	if body != nil {
+		req.ContentLength = int64(len(body))
+		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+		req.Body, _ = req.GetBody()
+	}
+	if req.Header.Get("User-Agent") == "" {
+		req.Header.Set("User-Agent", "cloche")
+	}
+	req.Header.Set("Accept-Encoding", "gzip, deflate")
+	secret = c.policy.secretsFor(method, t, req.Header)
+	res, err = c.transport(v.open).RoundTrip(req)
+	if err == nil && res.StatusCode == http.StatusSwitchingProtocols {
+		res.Body.Close()
+		err = errors.New("the server changes the protocol")
+	}
+	if err != nil {
+		err = j.failed(err)
+		if b, ok := errors.AsType[*hostfuncs.Refusal](err); ok {
+			hop.Allowed, hop.Reason = b.Name != "PermissionError", b.Message
+		}
+		return nil, false, err
+	}
+	hop.Status = res.StatusCode
+	return res, secret, nil
+}
+
+// deny refuses a hop, and notes it.
+func (j *journey) deny(u, method, reason, kind string) error {
+	reason = j.client.mask.text(reason)
+	j.hops = append(j.hops, &hostfuncs.HTTPRequest{Method: method, URL: j.client.shown(u), Reason: reason})
+	return refused(kind, "%s", reason)
+}
+
+// failed is a failure as the program sees it. A call that was given up is not for it to see.
+func (j *journey) failed(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return context.Canceled
+	}
+	kind, message := failure(err)
+	return refused(kind, "%s", j.client.mask.text(message))
+}
+
+// receive reads the answer's head, and its body when that is short and its length is known.
+func (j *journey) receive(res *http.Response, stop context.CancelFunc) (first []byte, err error) {
+	c, s := j.client, j.body
+	s.closer = func() { res.Body.Close(); stop() }
+	s.hop = j.hops[len(j.hops)-1]
+	var body io.Reader = res.Body
+	r, decoded, err := decode(res.Header, body)
+	switch {
+	case err != nil && s.secret:
+		return nil, refused("ConnectionError", "%v", err) // what cannot be read cannot be masked
+	case err != nil:
+		decoded = false
+	default:
+		body = r
+	}
+	body = &bounded{r: body, left: c.limits.ResponseBytes, limit: c.limits.ResponseBytes, total: c.budget}
+	s.r = c.mask.reader(body)
+	h := answerHeader(res.Header, decoded)
+	if len(h) > maxAnswerFields {
+		return nil, refused("ConnectionError", "the answer has more than %d headers", maxAnswerFields)
+	}
+	for i := range h {
+		h[i][0], h[i][1] = c.mask.text(h[i][0]), c.mask.text(h[i][1])
+	}
+	reason := ""
+	if len(res.Status) > 4 {
+		reason = fromLatin1(res.Status[4:])
+	}
+	j.head.Status, j.head.StatusText, j.head.Headers, j.head.URL = res.StatusCode, c.mask.text(reason), h, c.shown(j.head.URL)
+	if res.ContentLength < 0 || res.ContentLength > wholeBytes || decoded {
+		return nil, nil
+	}
+	first, err = io.ReadAll(s.r)
+	if err != nil {
+		return nil, j.failedBody(err)
+	}
+	s.close()
+	j.body = nil
+	return first, nil
+}
+
+// failedBody is the error of a body as the program sees it.
+func (j *journey) failedBody(err error) error {
+	_, large := errors.AsType[*tooLarge](err)
+	if large || errors.Is(err, errDamaged) {
+		return refused("ConnectionError", "%v", err)
+	}
+	return j.failed(err)
+}
+
+// end notes the hops, and puts the reply together.
+func (j *journey) end(first []byte, err error) ([]byte, error) {
+	c := j.client
+	j.mu.Lock()
+	if errors.Is(err, context.Canceled) {
+		j.abandoned = true
+		if !j.arrived {
+			j.mu.Unlock()
+			// The work still goes on: what it did is not known yet.
+			c.note(&hostfuncs.HTTPRequest{Method: j.request.method, URL: c.shown(j.request.url), Reason: "the program gave up"}, true)
+			return nil, refused("CancelledError", "the request was cancelled")
+		}
+		if j.body != nil {
+			j.body.close()
+			j.body = nil
+		}
+	}
+	j.mu.Unlock()
+	for i, hop := range j.hops {
+		last := i == len(j.hops)-1
+		if last {
+			hop.Bytes = uint64(len(first))
+		}
+		c.note(hop, !last || j.body == nil)
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		return nil, refused("CancelledError", "the request was cancelled")
+	case err != nil:
+		if _, ok := errors.AsType[*hostfuncs.Refusal](err); !ok {
+			c.logFault(err)
+			err = refused("ConnectionError", "the request failed")
+		}
+		return nil, err
+	}
+	if j.body != nil {
+		if len(c.streams) >= maxStreams {
+			j.body.close()
+			c.over(j.body.hop)
+			return nil, refused("ConnectionError", "%d answers are open: read their bodies or close them", maxStreams)
+		}
+		j.head.Stream = c.calls.NewID()
+		c.streams[j.head.Stream] = j.body
+	}
+	return hostfuncs.EncodeFrame(j.head, first)
+}
+
+func (c *Client) logFault(err error) {
+	if c.log != nil {
+		c.log.Error("http request", slog.String("fault", err.Error()))
+	}
+}
+
+// stream is the body of an answer, read piece by piece.
+type stream struct {
+	r      io.Reader
+	closer func()
+	hop    *hostfuncs.HTTPRequest
+	secret bool
+	busy   bool // a read goes on
+	once   sync.Once
+}
+
+func (s *stream) close() {
+	s.once.Do(func() {
+		if s.closer != nil {
+			s.closer()
+		}
+	})
+}
+
+// handleRead answers [hostfuncs.OpRead]. The reply is the next bytes of the body; none are its end.
+func (c *Client) handleRead(ctx context.Context, payload []byte) ([]byte, error) {
+	id, max, async, err := decodeRead(payload)
+	if err != nil {
+		return nil, hostfuncs.Refuse("ValueError", "read frame: %v", err)
+	}
+	s := c.streams[id]
+	switch {
+	case s == nil:
+		return nil, hostfuncs.Refuse("ValueError", "there is no body %d to read", id)
+	case s.busy:
+		return nil, hostfuncs.Refuse("ValueError", "the body is being read already")
+	}
+	s.busy = true
+	work := func(context.Context) ([]byte, error) {
+		b := make([]byte, max)
+		n, err := io.ReadAtLeast(s.r, b, 1)
+		if n > 0 || err == io.EOF {
+			err = nil
+		}
+		return b[:n], err
+	}
+	return c.calls.Do(ctx, max, async, work, func(piece []byte, err error) ([]byte, error) {
+		s.busy = false
+		s.hop.Bytes += uint64(len(piece))
+		switch {
+		case errors.Is(err, context.Canceled):
+			c.closeStream(id, "the program gave up")
+			return nil, refused("CancelledError", "the request was cancelled")
+		case err != nil:
+			err = (&journey{client: c}).failedBody(err)
+			if r, ok := errors.AsType[*hostfuncs.Refusal](err); ok {
+				c.closeStream(id, r.Message)
+			} else {
+				c.closeStream(id, "")
+				err = refused("CancelledError", "the request was cancelled")
+			}
+			return nil, err
+		case len(piece) == 0:
+			c.closeStream(id, "")
+		}
+		return piece, nil
+	})
+}
+
+// closeStream ends a body; why is added to its record.
+func (c *Client) closeStream(id uint32, why string) {
+	s := c.streams[id]
+	if s == nil {
+		return
+	}
+	delete(c.streams, id)
+	s.close()
+	if why != "" {
+		s.hop.Reason = why
+	}
+	c.over(s.hop)
+}
+
+// Cancel closes the body of that id, if there is one.
+func (c *Client) Cancel(id uint32) { c.closeStream(id, "") }

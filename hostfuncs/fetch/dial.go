@@ -1,0 +1,157 @@
+package fetch
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Bounds of connecting.
+const (
+	maxAddresses = 32 // that a name may have
+	maxDials     = 4  // of those are tried
+	dialTimeout  = 10 * time.Second
+	maxHeaders   = 256 << 10 // bytes of an answer's head
+)
+
+// A dialer connects to what a verdict opens. It is the sole way out: it looks the name up, dials an address that it has
+// checked, and what is dialled is checked once more when the system is about to connect.
+type dialer struct {
+	resolver Resolver
+	open     []netip.Prefix
+}
+
+// blocked is a refusal to dial.
+type blocked struct{ host string }
+
+func (e *blocked) Error() string { return fmt.Sprintf("%s is not at a public address", e.host) }
+
+func (d *dialer) dials(a netip.Addr) bool { return public(a) || within(a, d.open) }
+
+// dial connects to a host and port of a target.
+func (d *dialer) dial(ctx context.Context, _, hostPort string) (net.Conn, error) {
+	host, port, err := net.SplitHostPort(hostPort)
+	if err != nil {
+		return nil, err
+	}
+	addrs, err := d.lookUp(ctx, host)
+	if err != nil {
+		return nil, err
+	}
+	tried := 0
+	var last error = &blocked{host}
+	for _, a := range addrs {
+		if !d.dials(a) || tried == maxDials {
+			continue
+		}
+		tried++
+		one := net.Dialer{Timeout: dialTimeout, ControlContext: d.control}
+		conn, err := one.DialContext(ctx, "tcp", net.JoinHostPort(a.String(), port))
+		if err == nil {
+			return conn, nil
+		}
+		last = err
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, last
+}
+
+// control looks at the address that the system is about to connect to.
+func (d *dialer) control(_ context.Context, _, address string, _ syscall.RawConn) error {
+	a, err := netip.ParseAddrPort(address)
+	if err != nil || !d.dials(a.Addr()) {
+		return &blocked{"the server"}
+	}
+	return nil
+}
+
+// lookUp gives the addresses of a host. A name that a translator could read as another address family's comes as it is: an
+// IPv4 address mapped into IPv6 is taken for the IPv4 address, and other such forms are not public.
+func (d *dialer) lookUp(ctx context.Context, host string) ([]netip.Addr, error) {
+	if a, err := netip.ParseAddr(host); err == nil {
+		return []netip.Addr{a}, nil
+	}
+	if isLocalName(host) {
+		return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}, nil
+	}
+	resolver := d.resolver
+	if resolver == nil {
+		resolver = &net.Resolver{PreferGo: true}
+	}
+	// With a dot at its end the name is whole: nothing is appended to it.
+	addrs, err := resolver.LookupNetIP(ctx, "ip", host+".")
+	if err != nil {
+		return nil, err
+	}
+	addrs = addrs[:min(len(addrs), maxAddresses)]
+	for i := range addrs {
+		addrs[i] = addrs[i].Unmap()
+	}
+	return addrs, nil
+}
+
+// newTransport makes the connections of one run to what is open. HTTP/1.1 only: one request, one answer, and no proxy of the
+// environment's.
+func newTransport(p *Policy, open []netip.Prefix) *http.Transport {
+	d := &dialer{resolver: p.Resolver, open: open}
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	return &http.Transport{
+		DialContext:            d.dial,
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: p.Roots},
+		TLSHandshakeTimeout:    dialTimeout,
+		Protocols:              protocols,
+		DisableCompression:     true,
+		MaxIdleConnsPerHost:    4,
+		MaxIdleConns:           16,
+		IdleConnTimeout:        30 * time.Second,
+		MaxResponseHeaderBytes: maxHeaders,
+	}
+}
+
+// failure is what a program is told of a request that failed: a kind and words without a host's address or file.
+func failure(err error) (kind, message string) {
+	if b, ok := errors.AsType[*blocked](err); ok {
+		return "PermissionError", b.Error()
+	}
+	if dns, ok := errors.AsType[*net.DNSError](err); ok {
+		name := strings.TrimSuffix(dns.Name, ".")
+		if dns.IsNotFound {
+			return "ConnectionError", fmt.Sprintf("there is no host %.100s", name)
+		}
+		return "ConnectionError", fmt.Sprintf("the name %.100s cannot be looked up", name)
+	}
+	var timeout net.Error
+	if errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout() {
+		return "TimeoutError", "the request took too long"
+	}
+	_, unknown := errors.AsType[x509.UnknownAuthorityError](err)
+	_, wrongName := errors.AsType[x509.HostnameError](err)
+	_, invalid := errors.AsType[x509.CertificateInvalidError](err)
+	_, verify := errors.AsType[*tls.CertificateVerificationError](err)
+	_, noTLS := errors.AsType[tls.RecordHeaderError](err)
+	switch {
+	case unknown || wrongName || invalid || verify:
+		return "CertificateError", "the server's certificate cannot be trusted"
+	case noTLS:
+		return "ConnectionError", "the server does not speak TLS"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "ConnectionError", "the connection was refused"
+	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH):
+		return "ConnectionError", "the network is unreachable"
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
+		return "ConnectionError", "the server closed the connection"
+	}
+	return "ConnectionError", "the request failed"
+}

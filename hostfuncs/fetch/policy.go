@@ -1,0 +1,154 @@
+package fetch
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+)
+
+// A Policy says what programs may request. It must not be changed once it is in use; any number of runs may use it at
+// once. The zero value allows nothing.
+type Policy struct {
+	// Allow are the patterns of what is allowed. Without one nothing is.
+	Allow []Pattern
+	// Private are ranges of addresses that are open although they are not public, to whatever Allow allows.
+	Private []netip.Prefix
+	// Secrets are headers that the host adds; see [Secret].
+	Secrets []Secret
+	// Limits caps what a run may use. Fields that are zero are those of DefaultLimits.
+	Limits Limits
+	// Methods are those that may be used at all. Nil: GET, HEAD, OPTIONS, POST, PUT, PATCH and DELETE.
+	Methods []string
+	// Resolver looks names up. Nil: the host's own.
+	Resolver Resolver
+	// Roots are the authorities whose certificates servers may have. Nil: the host's.
+	Roots *x509.CertPool
+
+	// narrowed are further lists, each of which must allow a request too.
+	narrowed [][]Pattern
+}
+
+// Limits caps what one run may ask of the network.
+type Limits struct {
+	// Requests is their number, redirects and refused ones included.
+	Requests int
+	// Concurrent is how many may be on their way at once; more wait.
+	Concurrent int
+	// PerSecond is how many may be sent within a second on average; more wait.
+	PerSecond int
+	// RequestBytes and ResponseBytes are the size of one body, the latter after decompression.
+	RequestBytes, ResponseBytes uint64
+	// TotalBytes is the sum of all bodies, sent and received.
+	TotalBytes uint64
+	// Timeout is how long one request may take, redirects and its body included.
+	Timeout time.Duration
+}
+
+// DefaultLimits are those of a policy that does not say otherwise.
+var DefaultLimits = Limits{
+	Requests: 1000, Concurrent: 8, PerSecond: 50, RequestBytes: 16 << 20, ResponseBytes: 64 << 20, TotalBytes: 512 << 20,
+	Timeout: 60 * time.Second,
+}
+
+func (l Limits) withDefaults() Limits {
+	d := DefaultLimits
+	for _, f := range []struct{ to, from *int }{{&d.Requests, &l.Requests}, {&d.Concurrent, &l.Concurrent}, {&d.PerSecond, &l.PerSecond}} {
+		if *f.from > 0 {
+			*f.to = *f.from
+		}
+	}
+	for _, f := range []struct{ to, from *uint64 }{
+		{&d.RequestBytes, &l.RequestBytes}, {&d.ResponseBytes, &l.ResponseBytes}, {&d.TotalBytes, &l.TotalBytes},
+	} {
+		if *f.from > 0 {
+			*f.to = *f.from
+		}
+	}
+	if l.Timeout > 0 {
+		d.Timeout = l.Timeout
+	}
+	return d
+}
+
+// Resolver looks up the addresses of a name, as [net.Resolver] does.
+type Resolver interface {
+	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
+}
+
+// ParsePatterns reads a list of patterns, and reports all that is wrong with it.
+func ParsePatterns(texts []string) ([]Pattern, error) {
+	list := make([]Pattern, len(texts))
+	var errs []error
+	for i, text := range texts {
+		var err error
+		list[i], err = ParsePattern(text)
+		errs = append(errs, err)
+	}
+	return list, errors.Join(errs...)
+}
+
+// Narrow is p for a run that asks for no more than allow: what is allowed then is what p allows and one of allow does.
+// So a list can only take away; an empty one takes everything. A nil policy allows nothing and cannot be narrowed
+// further.
+func (p *Policy) Narrow(allow []string) (*Policy, error) {
+	list, err := ParsePatterns(allow)
+	if err != nil || p == nil {
+		return nil, err
+	}
+	n := *p
+	n.narrowed = append(append([][]Pattern(nil), p.narrowed...), list)
+	return &n, nil
+}
+
+// A verdict is what a policy says of a request.
+type verdict struct {
+	allowed bool
+	rule    string         // the pattern that allows it
+	open    []netip.Prefix // addresses that are not public and may be dialled
+	reason  string         // why not
+}
+
+// judge decides about a request before its name is resolved; see dialer for what follows.
+func (p *Policy) judge(method string, t target) verdict {
+	if p.Methods != nil && !slices.Contains(p.Methods, method) {
+		return verdict{reason: fmt.Sprintf("the method %s is not allowed", method)}
+	}
+	v := verdict{reason: fmt.Sprintf("%s %s is not on the allow-list", method, t.origin())}
+	v.open = append(v.open, p.Private...)
+	for i := range p.Allow {
+		rule := &p.Allow[i]
+		if rule.prefix.IsValid() && rule.matchesPort(t) && rule.methods == nil {
+			v.open = append(v.open, rule.prefix)
+		}
+		if !rule.matches(method, t) {
+			continue
+		}
+		if !v.allowed {
+			v.allowed, v.rule, v.reason = true, rule.text, ""
+		}
+		v.open = append(v.open, rule.opens(t)...)
+	}
+	for _, list := range p.narrowed {
+		found := false
+		for i := range list {
+			found = found || list[i].matches(method, t)
+		}
+		if !found && v.allowed {
+			return verdict{reason: fmt.Sprintf("%s %s is not on the list that this run asked for", method, t.origin())}
+		}
+	}
+	if v.allowed && t.addr.IsValid() && !v.dials(t.addr) {
+		return verdict{reason: fmt.Sprintf("the address %s is not public", t.host)}
+	}
+	return v
+}
+
+// dials says whether an address may be dialled for the request.
+func (v *verdict) dials(a netip.Addr) bool { return public(a) || within(a, v.open) }
+
+// origin is what a refusal names: scheme, host and port.
+func (t target) origin() string { return t.scheme + "://" + t.authorityText() }

@@ -1,0 +1,202 @@
+package fetch
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// A Secret is a header that the host adds to requests, and that programs never see: what comes back has stars in its
+// place, in the forms in which servers echo things.
+type Secret struct {
+	// For says which requests get it. It must name a scheme and a server.
+	For Pattern
+	// Header is its name, such as Authorization. A program's own header of that name is replaced.
+	Header string
+	// Value is all of the header, such as "Bearer …", of at least 8 characters.
+	Value string
+}
+
+// Bounds of a secret's value. What is shorter would be found where it is not.
+const (
+	minSecret = 8
+	maxSecret = 4096
+)
+
+func (s *Secret) check() error {
+	value, err := latin1(s.Value)
+	switch {
+	case s.For.scheme == "" || s.For.any:
+		return fmt.Errorf("secret %s: its pattern %q must name a scheme and a server, such as https://api.example.com", s.Header, s.For.text)
+	case !isToken(s.Header) || slices.Contains(ours, http.CanonicalHeaderKey(s.Header)) || strings.EqualFold(s.Header, "host"):
+		return fmt.Errorf("secret %q: that is no name of a header that can be set", s.Header)
+	case err != nil || value != s.Value:
+		return fmt.Errorf("secret %s: the value has spaces at its ends or characters that a header cannot hold", s.Header)
+	case len(s.Value) < minSecret || len(s.Value) > maxSecret:
+		return fmt.Errorf("secret %s: the value has %d characters, must have from %d to %d", s.Header, len(s.Value), minSecret, maxSecret)
+	}
+	return nil
+}
+
+// Check says what is wrong with p's secrets.
+func (p *Policy) Check() error {
+	if p == nil {
+		return nil
+	}
+	var errs []error
+	for i := range p.Secrets {
+		errs = append(errs, p.Secrets[i].check())
+	}
+	return errors.Join(errs...)
+}
+
+// secretsFor adds the secrets to a request, and says whether there are any.
+func (p *Policy) secretsFor(method string, t target, h http.Header) bool {
+	found := false
+	for i := range p.Secrets {
+		if s := &p.Secrets[i]; s.For.matches(method, t) {
+			h.Set(s.Header, s.Value)
+			found = true
+		}
+	}
+	if found {
+		// With a range of the answer a program could ask for a part of an echo, which would not be known for what it is.
+		h.Del("Range")
+		h.Del("If-Range")
+	}
+	return found
+}
+
+// A mask puts stars over texts.
+type mask struct {
+	texts   [][]byte
+	longest int
+}
+
+// newMask covers all secrets of p, in whatever form a server is likely to give them back. Any answer is masked, since one
+// server may hand a secret on to another.
+func newMask(p *Policy) *mask {
+	m := &mask{}
+	for i := range p.Secrets {
+		value := p.Secrets[i].Value
+		m.cover(value)
+		scheme, token, ok := strings.Cut(value, " ")
+		if !ok {
+			continue
+		}
+		m.cover(token)
+		if plain, err := base64.StdEncoding.DecodeString(token); err == nil && strings.EqualFold(scheme, "basic") {
+			m.cover(string(plain))
+			if _, password, ok := strings.Cut(string(plain), ":"); ok {
+				m.cover(password)
+			}
+		}
+	}
+	slices.SortFunc(m.texts, func(a, b []byte) int { return len(b) - len(a) })
+	for _, t := range m.texts {
+		m.longest = max(m.longest, len(t))
+	}
+	return m
+}
+
+// cover adds the forms of one text.
+func (m *mask) cover(text string) {
+	if len(text) < minSecret {
+		return
+	}
+	quoted, _ := json.Marshal(text) // a string always can be
+	forms := []string{
+		text, url.QueryEscape(text), url.PathEscape(text), string(quoted[1 : len(quoted)-1]), fmt.Sprintf("%x", text),
+		base64.StdEncoding.EncodeToString([]byte(text)), base64.RawStdEncoding.EncodeToString([]byte(text)),
+		base64.URLEncoding.EncodeToString([]byte(text)), base64.RawURLEncoding.EncodeToString([]byte(text)),
+		strings.ToLower(text), strings.ToUpper(text),
+	}
+	for _, f := range forms {
+		if !slices.ContainsFunc(m.texts, func(t []byte) bool { return string(t) == f }) {
+			m.texts = append(m.texts, []byte(f))
+		}
+	}
+}
+
+// hide puts stars over what is in b.
+func (m *mask) hide(b []byte) {
+	for _, t := range m.texts {
+		for at := 0; ; {
+			i := bytes.Index(b[at:], t)
+			if i < 0 {
+				break
+			}
+			for j := range t {
+				b[at+i+j] = '*'
+			}
+			at += i + len(t)
+		}
+	}
+}
+
+// text is s with stars.
+func (m *mask) text(s string) string {
+	if len(m.texts) == 0 {
+		return s
+	}
+	b := []byte(s)
+	m.hide(b)
+	return string(b)
+}
+
+// reader masks what r gives.
+func (m *mask) reader(r io.Reader) io.Reader {
+	if len(m.texts) == 0 {
+		return r
+	}
+	return &maskReader{mask: m, from: r, chunk: make([]byte, 32<<10)}
+}
+
+// maskReader holds back the end of what it has read as long as that may be the beginning of a text.
+type maskReader struct {
+	*mask
+	from  io.Reader
+	chunk []byte
+	buf   []byte // masked up to clear
+	clear int
+	err   error
+}
+
+func (r *maskReader) Read(p []byte) (int, error) {
+	for r.clear == 0 {
+		if r.err != nil {
+			return 0, r.err
+		}
+		n, err := r.from.Read(r.chunk)
+		r.buf = append(r.buf, r.chunk[:n]...)
+		r.err = err
+		r.hide(r.buf)
+		r.clear = len(r.buf)
+		if err == nil {
+			r.clear -= r.started(r.buf)
+		}
+	}
+	n := copy(p, r.buf[:r.clear])
+	r.buf, r.clear = r.buf[:copy(r.buf, r.buf[n:])], r.clear-n
+	return n, nil
+}
+
+// started is the length of the longest end of b that is the beginning of a text.
+func (m *mask) started(b []byte) int {
+	for n := min(len(b), m.longest-1); n > 0; n-- {
+		end := b[len(b)-n:]
+		for _, t := range m.texts {
+			if len(t) > n && bytes.HasPrefix(t, end) {
+				return n
+			}
+		}
+	}
+	return 0
+}

@@ -1,0 +1,301 @@
+package hostfuncs
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+)
+
+// A Waiter waits until done is closed, but no longer than atMost (negative: without that bound) and than the run may. It
+// says whether done was closed. The error is [ErrInterrupted] when the program was interrupted meanwhile, and any
+// other ends the run.
+type Waiter func(ctx context.Context, done <-chan struct{}, atMost time.Duration) (bool, error)
+
+// ErrInterrupted is what a [Waiter] returns when the program is to stop soon.
+var ErrInterrupted = errors.New("interrupted")
+
+// Bounds of what one run has going on at once.
+const (
+	maxRunning = 16       // calls; more wait for their turn, in order
+	maxPending = 4096     // calls that are not collected
+	maxHeld    = 64 << 20 // bytes of requests and replies of those
+)
+
+// Calls are what a run has asked of its host and what goes on while it does something else.
+//
+//	started --(its turn)--> running --> ready --(collected by wait)--> gone
+//	   |________________________|_________|__ cancelled, or the run ends
+//
+// Its methods are called by the run's goroutine only; the work runs on others, which touch nothing but what mu guards.
+type Calls struct {
+	// OnCancel is told of an id that the program gave up and that is no call's. Nil: nobody is.
+	OnCancel func(id uint32)
+
+	ctx  context.Context
+	stop context.CancelFunc
+	wait Waiter
+
+	mu      sync.Mutex
+	next    uint32
+	pending map[uint32]*call
+	queue   []*call
+	running int
+	ready   []*call
+	held    int
+	news    chan struct{} // closed when something is ready; nil while nobody waits
+}
+
+// call is one piece of work.
+type call struct {
+	id     uint32
+	stop   context.CancelFunc
+	ctx    context.Context
+	work   func(context.Context) ([]byte, error)
+	end    ending
+	done   chan struct{}
+	reply  []byte
+	err    error
+	held   int
+	queued bool // not begun
+	async  bool
+	gone   bool // nobody will collect it
+}
+
+// An ending is told, on the run's goroutine, how a call went, and gives what the program is to see of it: an error that is
+// no [*Refusal] ends the run.
+type ending func(reply []byte, err error) ([]byte, error)
+
+// NewCalls makes the calls of one run, which end with ctx and by Close.
+func NewCalls(ctx context.Context, wait Waiter) *Calls {
+	c := &Calls{wait: wait, pending: map[uint32]*call{}}
+	c.ctx, c.stop = context.WithCancel(ctx)
+	return c
+}
+
+// Close cancels whatever goes on. It does not wait for work that does not heed its context.
+func (c *Calls) Close() {
+	c.stop()
+	c.mu.Lock()
+	var left []*call
+	for _, p := range c.pending {
+		p.gone = true
+		left = append(left, p)
+	}
+	clear(c.pending)
+	c.queue, c.ready = nil, nil
+	c.mu.Unlock()
+	for _, p := range left {
+		p.stop()
+		_, _ = p.end(nil, context.Canceled) // nobody is to see it
+	}
+}
+
+// Do does work for a request of size bytes, on a goroutine of its own. When async is false it waits and returns the
+// reply; else it returns the call's id at once, and the reply comes by wait. end is called once, with an error that wraps
+// context.Canceled for a call that was given up.
+func (c *Calls) Do(ctx context.Context, size int, async bool, work func(context.Context) ([]byte, error), end ending) ([]byte, error) {
+	p := &call{work: work, end: end, held: size, async: async, queued: true}
+	p.ctx, p.stop = context.WithCancel(c.ctx)
+	if !async {
+		p.done = make(chan struct{})
+	}
+	c.mu.Lock()
+	if len(c.pending) >= maxPending || c.held+size > maxHeld {
+		c.mu.Unlock()
+		p.stop()
+		return end(nil, Refuse("HostCallLimit", "too much is going on at once: wait for what was started"))
+	}
+	c.held += size
+	c.next++
+	p.id = c.next
+	c.pending[p.id] = p
+	c.queue = append(c.queue, p)
+	c.begin()
+	c.mu.Unlock()
+	if async {
+		return json.Marshal(p.id)
+	}
+	if _, err := c.wait(ctx, p.done, -1); err != nil {
+		c.giveUp(p)
+		if errors.Is(err, ErrInterrupted) {
+			err = Refuse("TimeoutError", "the program's time is over")
+		}
+		return nil, err
+	}
+	c.mu.Lock()
+	c.forget(p)
+	c.mu.Unlock()
+	return p.end(p.reply, p.err)
+}
+
+// giveUp cancels p, whose reply nobody will see.
+func (c *Calls) giveUp(p *call) {
+	c.mu.Lock()
+	p.gone = true
+	c.forget(p)
+	c.mu.Unlock()
+	p.stop()
+	_, _ = p.end(nil, context.Canceled) // nobody is to see it
+}
+
+// begin starts what may run now. Preconditions: mu is held.
+func (c *Calls) begin() {
+	for c.running < maxRunning && len(c.queue) > 0 {
+		p := c.queue[0]
+		c.queue = c.queue[1:]
+		if p.gone {
+			continue
+		}
+		p.queued = false
+		c.running++
+		go c.run(p)
+	}
+}
+
+// run does the work of p.
+func (c *Calls) run(p *call) {
+	reply, err := c.guarded(p)
+	p.stop()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.running--
+	p.reply, p.err = reply, err
+	if !p.gone {
+		c.held += len(reply)
+		p.held += len(reply)
+		if p.async {
+			c.ready = append(c.ready, p)
+			if c.news != nil {
+				close(c.news)
+				c.news = nil
+			}
+		} else {
+			close(p.done)
+		}
+	}
+	c.begin()
+}
+
+// guarded does the work; a fault in it is an error of the work alone.
+func (c *Calls) guarded(p *call) (reply []byte, err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			reply, err = nil, fmt.Errorf("fault: %v\n%s", fault, debug.Stack())
+		}
+	}()
+	return p.work(p.ctx)
+}
+
+// forget takes p out of the books. Preconditions: mu is held.
+func (c *Calls) forget(p *call) {
+	if c.pending[p.id] == p {
+		delete(c.pending, p.id)
+		c.held -= p.held
+	}
+}
+
+// noTimeout is the time of a wait that has no bound of its own.
+const noTimeout = 1<<32 - 1
+
+// handleWait answers [OpWait]: {"timeout_ms": n}. The reply is what is ready: for each the id (u32), the length of its
+// frame (u32) and the frame, which is what the call itself would have replied.
+func (c *Calls) handleWait(ctx context.Context, payload []byte) ([]byte, error) {
+	timeout := uint32(noTimeout)
+	_, err := DecodeFrame(payload, func(name string, value json.RawMessage) (bool, error) {
+		return name == "timeout_ms", json.Unmarshal(value, &timeout)
+	})
+	if err != nil {
+		return nil, Refuse("ValueError", "wait: %v", err)
+	}
+	c.mu.Lock()
+	none := len(c.pending) == 0
+	var news chan struct{}
+	if len(c.ready) == 0 && !none {
+		if c.news == nil {
+			c.news = make(chan struct{})
+		}
+		news = c.news
+	}
+	c.mu.Unlock()
+	if none && timeout == noTimeout {
+		return nil, Refuse("RuntimeError", "nothing is going on that could be waited for")
+	}
+	if none || news != nil && timeout > 0 {
+		atMost := time.Duration(-1)
+		if timeout != noTimeout {
+			atMost = time.Duration(timeout) * time.Millisecond
+		}
+		if _, err := c.wait(ctx, news, atMost); err != nil && !errors.Is(err, ErrInterrupted) {
+			return nil, err
+		}
+	}
+	return c.take()
+}
+
+// maxTaken bounds the bytes of one wait's reply, beyond the first frame in it.
+const maxTaken = 16 << 20
+
+// take collects what is ready.
+func (c *Calls) take() ([]byte, error) {
+	var out []byte
+	for {
+		c.mu.Lock()
+		if len(c.ready) == 0 || len(out) > 0 && len(out)+len(c.ready[0].reply) > maxTaken {
+			c.mu.Unlock()
+			return out, nil
+		}
+		p := c.ready[0]
+		c.ready = c.ready[1:]
+		if p.gone {
+			c.mu.Unlock()
+			continue
+		}
+		c.forget(p)
+		c.mu.Unlock()
+		frame, err := reply(p.end(p.reply, p.err))
+		if err != nil {
+			return nil, err
+		}
+		out = binary.LittleEndian.AppendUint32(out, p.id)
+		out = binary.LittleEndian.AppendUint32(out, uint32(len(frame)))
+		out = append(out, frame...)
+	}
+}
+
+// handleCancel answers [OpCancel]: {"id": n}. What is not going on any more is no error.
+func (c *Calls) handleCancel(_ context.Context, payload []byte) ([]byte, error) {
+	var id uint32
+	_, err := DecodeFrame(payload, func(name string, value json.RawMessage) (bool, error) {
+		return name == "id", json.Unmarshal(value, &id)
+	})
+	if err != nil {
+		return nil, Refuse("ValueError", "cancel: %v", err)
+	}
+	c.mu.Lock()
+	p := c.pending[id]
+	c.mu.Unlock()
+	if p != nil {
+		c.giveUp(p)
+	} else if c.OnCancel != nil {
+		c.OnCancel(id)
+	}
+	return nil, nil
+}
+
+// NewID is a number that no call of the run has.
+func (c *Calls) NewID() uint32 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.next++
+	return c.next
+}
+
+// Handlers are those of waiting for calls and of cancelling them.
+func (c *Calls) Handlers() map[Op]Handler {
+	return map[Op]Handler{OpWait: c.handleWait, OpCancel: c.handleCancel}
+}

@@ -1,0 +1,94 @@
+package hostfuncs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// An Option says more about a tool that [Register] makes.
+type Option func(*Tool)
+
+// Description is the tool's documentation.
+func Description(text string) Option { return func(t *Tool) { t.Description = text } }
+
+// MaxCalls is how often a run may call the tool.
+func MaxCalls(n int) Option { return func(t *Tool) { t.MaxCalls = n } }
+
+// Timeout is how long one call may take.
+func Timeout(d time.Duration) Option { return func(t *Tool) { t.Timeout = d } }
+
+// Register offers a Go function as a tool. In must be a struct (or a pointer to one): its fields are the tool's
+// arguments, named by their json tags and described by their jsonschema tags; those with omitempty or omitzero may be
+// left out. Out is anything that JSON can hold.
+//
+//	type query struct {
+//		Name string `json:"name" jsonschema:"the customer's full name"`
+//		Max  int    `json:"max,omitempty"`
+//	}
+//	err := hostfuncs.Register(reg, "lookup", func(ctx context.Context, q query) ([]row, error) { … },
+//		hostfuncs.Description("Find customers by name."))
+func Register[In, Out any](r *Registry, name string, fn func(context.Context, In) (Out, error), options ...Option) error {
+	t := Tool{Name: name, Call: func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
+		var in In
+		if err := decodeStrict(arguments, &in); err != nil {
+			return nil, Refuse("TypeError", "%s", argumentError(err))
+		}
+		out, err := fn(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(out)
+	}}
+	in, err := schemaOf[In](&t.Input)
+	if err != nil {
+		return fmt.Errorf("register tool %q: arguments: %w", name, err)
+	}
+	if in.Type != "object" && (len(in.Types) != 2 || in.Types[1] != "object") {
+		return fmt.Errorf("register tool %q: the arguments must be a struct", name)
+	}
+	in.Type, in.Types = "object", nil
+	if t.Input, err = json.Marshal(in); err != nil {
+		return fmt.Errorf("register tool %q: arguments: %w", name, err)
+	}
+	if _, err = schemaOf[Out](&t.Output); err != nil {
+		return fmt.Errorf("register tool %q: result: %w", name, err)
+	}
+	for _, o := range options {
+		o(&t)
+	}
+	if err := r.Add(t); err != nil {
+		return err
+	}
+	r.tools[name].schema.typed = true
+	return nil
+}
+
+func schemaOf[T any](text *json.RawMessage) (*jsonschema.Schema, error) {
+	s, err := jsonschema.For[T](nil)
+	if err != nil {
+		return nil, err
+	}
+	*text, err = json.Marshal(s)
+	return s, err
+}
+
+// argumentError is what the program is told of arguments that do not fit: nothing of Go's types.
+func argumentError(err error) string {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		where := wrong.Field
+		if where == "" {
+			where = "the arguments"
+		}
+		return fmt.Sprintf("%s cannot be a %s", where, wrong.Value)
+	}
+	if _, field, ok := strings.Cut(err.Error(), "unknown field "); ok {
+		return "unexpected field " + field
+	}
+	return "the arguments do not fit"
+}

@@ -1,0 +1,136 @@
+package hostfuncs
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// inputSchema checks the arguments of a tool.
+type inputSchema struct {
+	schema *jsonschema.Schema
+	names  []string // of the arguments, in the order of the schema
+	// typed says that Call reads the arguments into a Go type, so that only their names are left to check.
+	typed bool
+	// closed says that no other names are accepted.
+	closed   bool
+	resolved *jsonschema.Resolved
+}
+
+// newInputSchema reads a schema, whose instances must be objects.
+func newInputSchema(text json.RawMessage) (*inputSchema, error) {
+	s := &inputSchema{schema: &jsonschema.Schema{Type: "object"}}
+	if len(text) > maxSchema {
+		return nil, fmt.Errorf("longer than %d bytes", maxSchema)
+	}
+	if len(text) > 0 {
+		if err := json.Unmarshal(text, s.schema); err != nil {
+			return nil, err
+		}
+		s.names = propertyOrder(text)
+	}
+	if s.schema.Type == "" && s.schema.Types == nil {
+		s.schema.Type = "object"
+	}
+	if s.schema.Type != "object" {
+		return nil, errors.New(`the type must be "object"`)
+	}
+	return s, s.finish()
+}
+
+// finish resolves the schema. Nothing is loaded from elsewhere: a reference must be into the schema itself.
+func (s *inputSchema) finish() (err error) {
+	if s.names == nil {
+		s.names = slices.Clone(s.schema.PropertyOrder)
+	}
+	for _, name := range s.names {
+		if len(name) > 256 {
+			return fmt.Errorf("the property %.40q… has a name of %d bytes", name, len(name))
+		}
+	}
+	if a := s.schema.AdditionalProperties; a != nil && a.Not != nil && len(s.schema.PatternProperties) == 0 {
+		s.closed = true
+	}
+	s.resolved, err = s.schema.Resolve(nil)
+	return err
+}
+
+// propertyOrder lists the names in "properties" as they stand in the text.
+func propertyOrder(text json.RawMessage) []string {
+	s, err := newJSON(text)
+	if err != nil {
+		return nil
+	}
+	var names []string
+	_ = s.object(func(key string) error {
+		if key != "properties" {
+			return s.value()
+		}
+		return s.object(func(name string) error {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+			return s.value()
+		})
+	})
+	return names
+}
+
+// tooManyArguments bounds the distinct names of one call's arguments.
+const tooManyArguments = 1000
+
+// check says what is wrong with the arguments, a JSON value that was scanned already.
+func (s *inputSchema) check(arguments json.RawMessage) error {
+	scan := &jsonScanner{text: arguments}
+	var given []string
+	err := scan.object(func(key string) error {
+		switch {
+		case slices.Contains(given, key):
+			return fmt.Errorf("%.60q is there twice", key)
+		case s.closed && !slices.Contains(s.names, key):
+			return fmt.Errorf("unexpected argument %.60q", key)
+		case len(given) == tooManyArguments:
+			return errors.New("too many arguments")
+		}
+		given = append(given, key)
+		return scan.value()
+	})
+	if err != nil {
+		if errors.Is(err, errNotJSON) {
+			return errors.New("the arguments are not a JSON object")
+		}
+		return err
+	}
+	for _, name := range s.schema.Required {
+		if !slices.Contains(given, name) {
+			return fmt.Errorf("missing argument %q", name)
+		}
+	}
+	if s.typed {
+		return nil
+	}
+	var value any
+	if err := json.Unmarshal(arguments, &value); err != nil {
+		return err
+	}
+	return s.resolved.Validate(value)
+}
+
+// decodeStrict reads arguments into a Go value; a field that it does not have is an error.
+func decodeStrict(arguments json.RawMessage, into any) error {
+	d := decoders.Get().(*strictDecoder)
+	defer decoders.Put(d)
+	d.text.Reset(arguments)
+	dec := json.NewDecoder(&d.text)
+	dec.DisallowUnknownFields()
+	return dec.Decode(into)
+}
+
+type strictDecoder struct{ text bytes.Reader }
+
+var decoders = sync.Pool{New: func() any { return new(strictDecoder) }}

@@ -1,0 +1,178 @@
+package hostfuncs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// Tools answers the calls that one run makes of the tools of a [Registry]. Its methods are called by the run's
+// goroutine.
+type Tools struct {
+	// Registry is what is offered. Nil: nothing.
+	Registry *Registry
+	// Calls are the run's.
+	Calls *Calls
+	// Record is told of each call when it is over. Nil: nobody is.
+	Record func(ToolCall)
+	// Log gets a record per call, with what a failed tool said, which the program does not see. Nil: none.
+	Log *slog.Logger
+
+	made  int
+	tally map[string]int
+}
+
+// Handlers are those of the tool ops; none when nothing is offered.
+func (t *Tools) Handlers() map[Op]Handler {
+	if t.Registry.Empty() {
+		return nil
+	}
+	return map[Op]Handler{OpTool: t.handle, OpTools: t.declare}
+}
+
+// maxResult bounds what a tool may return, in bytes.
+const maxResult = 16 << 20
+
+// handle answers [OpTool]: {"name": tool, "arguments": {...}, "async": bool}. The reply is the result, JSON; when async, it
+// is the id of the call.
+func (t *Tools) handle(ctx context.Context, payload []byte) ([]byte, error) {
+	var name string
+	var arguments json.RawMessage
+	async := false
+	attached, err := DecodeFrame(payload, func(field string, value json.RawMessage) (bool, error) {
+		switch field {
+		case "name":
+			var ok bool
+			if name, ok = jsonString(value); !ok {
+				return true, errors.New("not a string")
+			}
+		case "arguments":
+			arguments = value
+		case "async":
+			async = string(value) == "true"
+		default:
+			return false, nil
+		}
+		return true, nil
+	})
+	if err == nil && len(attached) > 0 {
+		err = fmt.Errorf("%d bytes are attached that nothing names", len(attached))
+	}
+	if err != nil {
+		return nil, Refuse("ValueError", "tool frame: %v", err)
+	}
+	if arguments == nil {
+		arguments = json.RawMessage("{}")
+	}
+	begun := time.Now()
+	tool, err := t.admit(name, arguments)
+	if err != nil {
+		return t.ended(name, begun, len(arguments), nil, err)
+	}
+	return t.Calls.Do(ctx, len(payload), async,
+		func(ctx context.Context) ([]byte, error) { return t.call(ctx, tool, arguments) },
+		func(reply []byte, err error) ([]byte, error) { return t.ended(name, begun, len(arguments), reply, err) })
+}
+
+// notCalled is an error of a call that was not made.
+type notCalled struct{ error }
+
+func (e notCalled) Unwrap() error { return e.error }
+
+// admit decides whether a call may be made, and counts it.
+func (t *Tools) admit(name string, arguments json.RawMessage) (*tool, error) {
+	tool := t.Registry.tools[name]
+	if tool == nil {
+		return nil, notCalled{Refuse("AttributeError", "there is no tool %.64q", name)}
+	}
+	if t.tally == nil {
+		t.tally = map[string]int{}
+	}
+	switch max := t.Registry.MaxCalls; {
+	case max > 0 && t.made >= max:
+		return nil, notCalled{Refuse("ToolLimit", "this run may make %d calls of tools", max)}
+	case tool.MaxCalls > 0 && t.tally[name] >= tool.MaxCalls:
+		return nil, notCalled{Refuse("ToolLimit", "this run may call %s %d times", name, tool.MaxCalls)}
+	}
+	t.made++
+	t.tally[name]++
+	if err := tool.schema.check(arguments); err != nil {
+		return nil, notCalled{Refuse("TypeError", "%s: %.500s", name, err)}
+	}
+	return tool, nil
+}
+
+// call makes a call, on a goroutine of its own.
+func (t *Tools) call(ctx context.Context, tool *tool, arguments json.RawMessage) ([]byte, error) {
+	if tool.Timeout > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeoutCause(ctx, tool.Timeout, errToolTime)
+		defer stop()
+	}
+	if gate := t.Registry.Gate; gate != nil {
+		if err := gate(ctx, tool.Name, arguments); err != nil {
+			return nil, notCalled{err}
+		}
+	}
+	result, err := tool.Call(ctx, arguments)
+	switch {
+	case err != nil && context.Cause(ctx) == errToolTime:
+		return nil, errToolTime
+	case err != nil:
+		return nil, err
+	case len(result) > maxResult:
+		return nil, fmt.Errorf("its result has %d bytes, more than %d", len(result), maxResult)
+	case len(result) == 0:
+		return []byte("null"), nil
+	case !json.Valid(result):
+		return nil, errors.New("its result is not JSON")
+	}
+	return result, nil
+}
+
+var errToolTime = errors.New("the tool took longer than it may")
+
+// ended records how a call went, and says what the program is to see.
+func (t *Tools) ended(name string, begun time.Time, size int, result []byte, err error) ([]byte, error) {
+	took := time.Since(begun)
+	outcome, seen := OutcomeOK, err
+	skipped, isSkipped := errors.AsType[notCalled](err)
+	refusal, isRefusal := errors.AsType[*Refusal](err)
+	switch {
+	case err == nil:
+	case errors.Is(err, context.Canceled) && !isSkipped:
+		outcome, seen = OutcomeCancelled, Refuse("CancelledError", "the call was cancelled")
+	case errors.Is(err, errToolTime):
+		outcome, seen = OutcomeTimeout, Refuse("TimeoutError", "%s took longer than it may", name)
+	case isSkipped:
+		outcome, seen = OutcomeRefused, Refuse("PermissionError", "%.64s may not be called so", name)
+	default:
+		outcome, seen = OutcomeError, Refuse("ToolError", "the tool %s failed", name)
+	}
+	if isRefusal {
+		seen = refusal
+	}
+	if t.Record != nil {
+		t.Record(ToolCall{Name: cut(name, 64), Outcome: outcome, Milliseconds: float64(took.Microseconds()) / 1000})
+	}
+	if t.Log != nil {
+		attrs := []slog.Attr{slog.String("tool", cut(name, 64)), slog.String("outcome", outcome), slog.Duration("took", took),
+			slog.Int("request_bytes", size), slog.Int("reply_bytes", len(result))}
+		level := slog.LevelInfo
+		if err != nil {
+			level = slog.LevelWarn
+			if isSkipped {
+				err = skipped.error
+			}
+			attrs = append(attrs, slog.String("error", err.Error()))
+		}
+		t.Log.LogAttrs(context.Background(), level, "tool call", attrs...)
+	}
+	return result, seen
+}
+
+// cut is s, or its first n bytes.
+func cut(s string, n int) string { return s[:min(len(s), n)] }
