@@ -11,7 +11,7 @@ OUT      = demo-out
 # REDTEAM is the folder of the red-team suite: run.py, its helper and its cases.
 REDTEAM  = ../shared/redteam
 
-.PHONY: help build setup demo test full race lint fuzz bench redteam redteam-adapter check clean
+.PHONY: help build setup tools demo test full race lint fuzz bench redteam redteam-adapter check clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' Makefile | expand -t 19
@@ -22,18 +22,21 @@ build: ## build bin/cloche
 setup: build ## fetch and prepare the interpreters, if that was not done yet
 	bin/cloche setup
 
+tools: ## install what tests use beside Go: clients of the protocols that are served
+	@sh testdata/tools/install.sh
+
 demo: build ## describe a CSV file and draw a chart of it, in the sandbox
 	bin/cloche run testdata/demo.py --file sales.csv=testdata/sales.csv --out $(OUT)
 	@echo
 	@echo "The chart is $(OUT)/figure-1.png"
 
-test: lint setup ## all checks and tests
+test: lint setup tools ## all checks and tests
 	$(GOTEST) -timeout 30m ./...
 
-full: lint setup ## the tests, where nothing may be skipped for want of an artifact
+full: lint setup tools ## the tests, where nothing may be skipped for want of an artifact
 	CLOCHE_FULL=1 $(GOTEST) -timeout 60m -count=1 ./...
 
-race: setup ## the tests under the race detector
+race: setup tools ## the tests under the race detector
 	$(GOTEST) -race -timeout 60m ./...
 
 lint: ## gofmt, vet, staticcheck

@@ -101,6 +101,9 @@ func New(cfg Config) (*Engine, error) {
 	return e, nil
 }
 
+// Limits are those of jobs and sessions that do not say otherwise. No field is zero.
+func (e *Engine) Limits() limits.Limits { return e.cfg.Limits }
+
 // Prepare loads interpreters, setting up what is missing, so that the first job does not wait. Without
 // languages it is all of them.
 func (e *Engine) Prepare(ctx context.Context, languages ...string) error {

@@ -1,0 +1,431 @@
+package mcp_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/cloche-dev/cloche/engine"
+	"github.com/cloche-dev/cloche/limits"
+	"github.com/cloche-dev/cloche/web/mcp"
+	"github.com/cloche-dev/cloche/web/webtest"
+)
+
+func TestMain(m *testing.M) { webtest.Main(m) }
+
+// connect gives a client of the official SDK, connected to Serve by pipes.
+func connect(t *testing.T, cfg mcp.Config, o *sdk.ClientOptions) *sdk.ClientSession {
+	t.Helper()
+	cfg.Engine = webtest.Engine(t)
+	in, toServer := io.Pipe()
+	fromServer, out := io.Pipe()
+	served := make(chan error, 1)
+	go func() {
+		served <- mcp.Serve(context.Background(), cfg, in, out)
+		out.Close()
+	}()
+	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, o)
+	s, err := client.Connect(t.Context(), &sdk.IOTransport{Reader: fromServer, Writer: toServer}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		s.Close()
+		if err := <-served; err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+	})
+	return s
+}
+
+type args = map[string]any
+
+func call(t *testing.T, s *sdk.ClientSession, tool string, a args) *sdk.CallToolResult {
+	t.Helper()
+	res, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: tool, Arguments: a})
+	if err != nil {
+		t.Fatalf("%s: %v", tool, err)
+	}
+	return res
+}
+
+// text is all text of a result.
+func text(res *sdk.CallToolResult) string {
+	var b strings.Builder
+	for _, c := range res.Content {
+		if t, ok := c.(*sdk.TextContent); ok {
+			b.WriteString(t.Text + "\n")
+		}
+	}
+	return b.String()
+}
+
+func wantText(t *testing.T, res *sdk.CallToolResult, want ...string) {
+	t.Helper()
+	for _, w := range want {
+		if !strings.Contains(text(res), w) {
+			t.Errorf("the result has no %q:\n%s", w, text(res))
+		}
+	}
+}
+
+// field is a value in structured content.
+func field(t *testing.T, res *sdk.CallToolResult, name string) any {
+	t.Helper()
+	m, ok := res.StructuredContent.(map[string]any)
+	if !ok {
+		t.Fatalf("structured content is %T", res.StructuredContent)
+	}
+	return m[name]
+}
+
+func TestRunCode(t *testing.T) {
+	s := connect(t, mcp.Config{}, nil)
+	res := call(t, s, "run_code", args{"code": "x = 20\nprint('hello')\nx * 2", "language": "python"})
+	wantText(t, res, "ok after", "stdout:\nhello\n", "value:\n40")
+	if res.IsError || field(t, res, "status") != "ok" || field(t, res, "stdout") != "hello\n" {
+		t.Errorf("structured content: %v", res.StructuredContent)
+	}
+	wantText(t, call(t, s, "run_code", args{"code": "x + 1"}), "value:\n21") // variables stay
+
+	res = call(t, s, "run_code", args{"code": "def f():\n    raise ValueError('no')\nf()"})
+	wantText(t, res, "error after", "ValueError: no", "at line 2")
+	if !res.IsError || field(t, res, "status") != "error" {
+		t.Error("an exception is not marked as an error")
+	}
+
+	// JavaScript and TypeScript share a session, which is not Python's.
+	call(t, s, "run_code", args{"code": "globalThis.y = 5", "language": "javascript"})
+	wantText(t, call(t, s, "run_code", args{"code": "const z: number = y; z + 1", "language": "typescript"}), "value:\n6")
+	wantText(t, call(t, s, "run_code", args{"code": "x"}), "value:\n20")
+}
+
+func TestSessions(t *testing.T) {
+	s := connect(t, mcp.Config{MaxSessions: 3}, nil)
+	call(t, s, "run_code", args{"code": "v = 1", "session_id": "a"})
+	call(t, s, "run_code", args{"code": "v = 2", "session_id": "b"})
+	wantText(t, call(t, s, "run_code", args{"code": "v", "session_id": "a"}), "value:\n1")
+	wantText(t, call(t, s, "run_code", args{"code": "v", "session_id": "b"}), "value:\n2")
+	wantText(t, call(t, s, "run_code", args{"code": "1", "session_id": "a", "language": "javascript"}), "session a runs python, not javascript")
+	call(t, s, "run_code", args{"code": "1"})
+	res := call(t, s, "run_code", args{"code": "1", "session_id": "d"})
+	wantText(t, res, "3 sessions are open", "a, b, python")
+	if !res.IsError {
+		t.Error("one session too many is no error")
+	}
+	wantText(t, call(t, s, "list_files", args{"session_id": "nobody"}), `there is no session "nobody"`)
+	wantText(t, call(t, s, "run_code", args{"code": "1", "session_id": "../x"}), "use up to 64 letters")
+}
+
+// TestConnectionsAreApart checks that a session belongs to its connection.
+func TestConnectionsAreApart(t *testing.T) {
+	a, b := connect(t, mcp.Config{}, nil), connect(t, mcp.Config{}, nil)
+	call(t, a, "run_code", args{"code": "secret = 1", "session_id": "s"})
+	wantText(t, call(t, b, "run_code", args{"code": "secret", "session_id": "s"}), "NameError")
+}
+
+func TestChartsAndFiles(t *testing.T) {
+	s := connect(t, mcp.Config{}, nil)
+	res := call(t, s, "run_code", args{
+		"code": `import pandas as pd, matplotlib.pyplot as plt
+df = pd.read_csv("in/sales é.csv")
+df.plot(x="day", y="sold")
+df.describe().to_csv("out put.csv")
+open("raw.bin", "wb").write(bytes(range(256)))`,
+		"files": []args{{"path": "in/sales é.csv", "content": "day,sold\n1,10\n2,20\n"}},
+	})
+	if res.IsError {
+		t.Fatal(text(res))
+	}
+	images, links := 0, map[string]*sdk.ResourceLink{}
+	for _, c := range res.Content {
+		switch c := c.(type) {
+		case *sdk.ImageContent:
+			images++
+			if c.MIMEType != "image/png" || !bytes.HasPrefix(c.Data, []byte("\x89PNG")) {
+				t.Errorf("image: %s, %.8q", c.MIMEType, c.Data)
+			}
+		case *sdk.ResourceLink:
+			links[c.Name] = c
+		}
+	}
+	if images != 1 {
+		t.Errorf("%d images, want 1", images)
+	}
+	structured, _ := json.Marshal(res.StructuredContent)
+	if !strings.Contains(string(structured), `"image/png":{"content_index":`) || len(structured) > 4000 {
+		t.Errorf("structured content has the picture's bytes, or no reference: %.500s", structured)
+	}
+
+	link := links["out put.csv"]
+	if link == nil || link.Size == nil || *link.Size == 0 {
+		t.Fatalf("links: %v", links)
+	}
+	got, err := s.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: link.URI})
+	if err != nil || !strings.Contains(got.Contents[0].Text, "mean,1.5,15.0") {
+		t.Fatalf("resource: %v, %+v", err, got)
+	}
+	got, err = s.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: links["raw.bin"].URI})
+	if err != nil || len(got.Contents[0].Blob) != 256 {
+		t.Fatalf("resource: %v, %+v", err, got)
+	}
+	for _, uri := range []string{"cloche://sessions/python/data/none", "cloche://sessions/other/data/raw.bin", "cloche://sessions/python/%zz", "file:///etc/passwd"} {
+		if _, err := s.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri}); err == nil {
+			t.Errorf("%s can be read", uri)
+		}
+	}
+
+	wantText(t, call(t, s, "list_files", nil), `"name":"raw.bin"`, `"dir":true,"name":"in"}`)
+	wantText(t, call(t, s, "read_file", args{"path": "in/sales é.csv"}), "day,sold")
+	if res := call(t, s, "read_file", args{"path": "none"}); !res.IsError {
+		t.Error("a file that is not there can be read")
+	}
+	wantText(t, call(t, s, "read_file", args{"path": "/data"}), "folder")
+	call(t, s, "write_file", args{"path": "deep/er/x.txt", "content": "äöü"})
+	wantText(t, call(t, s, "run_code", args{"code": "open('deep/er/x.txt').read()"}), "äöü")
+	// Parts end with whole characters.
+	res = call(t, s, "read_file", args{"path": "deep/er/x.txt", "max_bytes": 3})
+	if text(res) != "ä\n" || field(t, res, "next_offset") != 2.0 {
+		t.Errorf("a part: %q, %v", text(res), res.StructuredContent)
+	}
+	call(t, s, "write_file", args{"path": "p.png", "content_base64": "iVBORw0KGgo="})
+	if _, ok := call(t, s, "read_file", args{"path": "p.png"}).Content[0].(*sdk.ImageContent); !ok {
+		t.Error("a picture is not read as an image")
+	}
+	wantText(t, call(t, s, "write_file", args{"path": "x"}), "give either content or content_base64")
+	wantText(t, call(t, s, "write_file", args{"path": "x", "content_base64": "?"}), "content_base64")
+	wantText(t, call(t, s, "write_file", args{"path": "big", "content": "a", "session_id": "new"}), `"session_id":"new"`)
+}
+
+func TestLimits(t *testing.T) {
+	s := connect(t, mcp.Config{Options: engine.Options{Limits: limits.Limits{Timeout: 5 * time.Second, OutputBytes: 100}}}, nil)
+	call(t, s, "run_code", args{"code": "kept = 1"})
+	begin := time.Now()
+	res := call(t, s, "run_code", args{"code": "while True: pass", "timeout_ms": 200})
+	wantText(t, res, "timeout after")
+	if d := time.Since(begin); d > 3*time.Second {
+		t.Errorf("it took %s", d)
+	}
+	wantText(t, call(t, s, "run_code", args{"code": "kept"}), "value:\n1")
+	wantText(t, call(t, s, "run_code", args{"code": "1", "timeout_ms": 6000}), "more than the limit of 5000")
+	wantText(t, call(t, s, "run_code", args{"code": "print('x' * 1000)"}), "stdout was cut: the first 100 of 1001 bytes")
+	wantText(t, call(t, s, "run_code", args{"cod": "1"}), "cod")
+	wantText(t, call(t, s, "run_code", args{"code": "1", "language": "ruby"}), "ruby")
+}
+
+func TestProgress(t *testing.T) {
+	var mu sync.Mutex
+	var got strings.Builder
+	s := connect(t, mcp.Config{}, &sdk.ClientOptions{
+		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
+			mu.Lock()
+			defer mu.Unlock()
+			got.WriteString(r.Params.Message)
+		},
+	})
+	p := &sdk.CallToolParams{Name: "run_code", Arguments: args{
+		"code": "import time\nfor i in range(4):\n    print(i, flush=True)\n    time.sleep(0.06)\nprint('ä' * 9)", "language": "python",
+	}}
+	p.SetProgressToken("t")
+	if _, err := s.CallTool(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	want := "0\n1\n2\n3\n" + strings.Repeat("ä", 9) + "\n"
+	for end := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) { // notifications are handled beside the answer
+		mu.Lock()
+		text := got.String()
+		mu.Unlock()
+		if text == want {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("progress: %q, want %q", text, want)
+		}
+	}
+}
+
+func TestCancel(t *testing.T) {
+	s := connect(t, mcp.Config{}, nil)
+	call(t, s, "run_code", args{"code": "x = 1"})
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if _, err := s.CallTool(ctx, &sdk.CallToolParams{Name: "run_code", Arguments: args{"code": "x = 2\nwhile True: pass"}}); err == nil {
+		t.Fatal("a call without end ended")
+	}
+	begin := time.Now()
+	wantText(t, call(t, s, "run_code", args{"code": "x"}), "value:\n1") // rolled back, and free again
+	if d := time.Since(begin); d > 5*time.Second {
+		t.Errorf("the session was busy for %s", d)
+	}
+}
+
+func TestDescribeEnvironment(t *testing.T) {
+	s := connect(t, mcp.Config{}, nil)
+	res := call(t, s, "describe_environment", nil)
+	wantText(t, res, "pandas 3", "fs/promises", `"timeout_ms":60000`, "closed")
+}
+
+// raw sends lines to Serve and returns all that it answered.
+func raw(t *testing.T, in string) []map[string]any {
+	t.Helper()
+	var out bytes.Buffer
+	if err := mcp.Serve(t.Context(), mcp.Config{Engine: webtest.Engine(t)}, strings.NewReader(in), &out); err != nil {
+		t.Fatal(err)
+	}
+	var messages []map[string]any
+	for lines := bufio.NewScanner(&out); lines.Scan(); {
+		var m map[string]any
+		if err := json.Unmarshal(lines.Bytes(), &m); err != nil || m["jsonrpc"] != "2.0" {
+			t.Fatalf("not a message: %.200q", lines.Bytes())
+		}
+		messages = append(messages, m)
+	}
+	return messages
+}
+
+const hello = `{"jsonrpc":"2.0","id":"h","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+`
+
+func runLine(id int, code string) string {
+	b, _ := json.Marshal(code)
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"run_code","arguments":{"code":%s}}}`+"\n", id, b)
+}
+
+// TestPipe checks that a client which writes all it has and closes gets all answers, in order for one session, and that
+// nothing of what a guest prints or a client garbles gets between the messages.
+func TestPipe(t *testing.T) {
+	in := hello + "no json\n[]\n{}\n42\n\n" + strings.Repeat("x", 33<<20) + "\n" +
+		runLine(1, "import os\nx = 1\nprint('{\"jsonrpc\":\"2.0\",\"id\":99,\"result\":{}}')\nos.write(1, b'\\nRAW\\n')") +
+		runLine(2, "import time\ntime.sleep(0.2)\nx += 1") +
+		runLine(3, "x *= 10") +
+		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}` + "\n" +
+		runLine(4, "x")
+	var order []float64
+	errors := 0
+	for _, m := range raw(t, in) {
+		if id, ok := m["id"].(float64); ok {
+			order = append(order, id)
+			if b, _ := json.Marshal(m); id == 4 && !strings.Contains(string(b), `value:\n2`) {
+				t.Errorf("answer 4: %s", b)
+			}
+		} else if m["id"] == nil && m["error"] != nil {
+			errors++
+		}
+	}
+	if fmt.Sprint(order) != "[1 2 4]" { // 3 was cancelled while it waited
+		t.Errorf("answers came in the order %v", order)
+	}
+	if errors != 5 {
+		t.Errorf("%d errors, want 5", errors)
+	}
+}
+
+func TestServeEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	in, w := io.Pipe()
+	defer w.Close()
+	started := make(chan struct{})
+	go func() {
+		io.WriteString(w, hello+runLine(1, "while True: pass"))
+		close(started)
+	}()
+	done := make(chan error, 1)
+	go func() { done <- mcp.Serve(ctx, mcp.Config{Engine: webtest.Engine(t)}, in, io.Discard) }()
+	<-started
+	cancel()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("Serve goes on")
+	}
+}
+
+func TestHandler(t *testing.T) {
+	h := mcp.NewHandler(func(r *http.Request) (string, mcp.Config) {
+		return r.Header.Get("X-Owner"), mcp.Config{Engine: webtest.Engine(t)}
+	})
+	srv := httptest.NewServer(h)
+	defer srv.Close()
+	open := func(owner string) *sdk.ClientSession {
+		client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
+		s, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{
+			Endpoint: srv.URL, HTTPClient: &http.Client{Transport: owned(owner)}, DisableStandaloneSSE: true,
+		}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	a := open("a")
+	call(t, a, "run_code", args{"code": "x = 3"})
+	wantText(t, call(t, a, "run_code", args{"code": "x"}), "value:\n3")
+	b := open("b")
+	wantText(t, call(t, b, "run_code", args{"code": "x"}), "NameError")
+
+	// a's connection does not exist for b.
+	req, _ := http.NewRequest("POST", srv.URL, strings.NewReader(runLine(1, "x")))
+	for k, v := range map[string]string{
+		"X-Owner": "b", "Mcp-Session-Id": a.ID(), "Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+	} {
+		req.Header.Set(k, v)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusNotFound {
+		t.Errorf("another's connection answers %d", resp.StatusCode)
+	}
+
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := a.CallTool(t.Context(), &sdk.CallToolParams{Name: "run_code", Arguments: args{"code": "1"}}); err == nil {
+		t.Error("a closed handler runs code")
+	}
+}
+
+type owned string
+
+func (o owned) RoundTrip(r *http.Request) (*http.Response, error) {
+	r.Header.Set("X-Owner", string(o))
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// TestPythonClient drives the command with the official client in Python.
+func TestPythonClient(t *testing.T) {
+	packages := webtest.Tool(t, "python")
+	cloche := filepath.Join(t.TempDir(), "cloche")
+	build := exec.Command("go", "build", "-o", cloche, "github.com/cloche-dev/cloche/cmd/cloche")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	cmd := exec.Command("python3", "testdata/client.py", cloche)
+	cmd.Env = append(os.Environ(), "PYTHONPATH="+packages)
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.HasSuffix(string(out), "all is well\n") {
+		t.Fatalf("client.py: %v\n%s", err, out)
+	}
+}

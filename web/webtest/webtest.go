@@ -1,0 +1,66 @@
+// Package webtest is what the tests of package web and those below it share: one engine for each test binary, and the
+// tools of others (a browser, Node, Python packages) that `make tools` installs beside the cache.
+package webtest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cloche-dev/cloche/engine"
+	"github.com/cloche-dev/cloche/limits"
+	"github.com/cloche-dev/cloche/runtimes"
+)
+
+var shared = sync.OnceValues(func() (*engine.Engine, error) {
+	return engine.New(engine.Config{Limits: limits.Limits{Timeout: time.Minute}})
+})
+
+// Main runs a package's tests and closes the shared engine: func TestMain(m *testing.M) { webtest.Main(m) }
+func Main(m *testing.M) {
+	code := m.Run()
+	if e, err := shared(); err == nil {
+		if err := e.Close(); err != nil {
+			fmt.Fprintln(os.Stderr, "close the engine:", err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// Engine is the engine of all tests of a binary. It sets up interpreters that are missing.
+func Engine(t testing.TB) *engine.Engine {
+	t.Helper()
+	e, err := shared()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// Tool is the path of something that `make tools` installs, by its name in the tools' folder. Without it the test is
+// skipped, and under `make full` fails.
+func Tool(t testing.TB, name string) string {
+	t.Helper()
+	cache, err := runtimes.DefaultCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tool := filepath.Join(cache, ".tools", name)
+	if _, err := os.Stat(tool); err != nil {
+		Missing(t, fmt.Sprintf("%s is not installed: run make tools, and read what it says", name))
+	}
+	return tool
+}
+
+// Missing skips a test for want of a tool; under `make full` the test fails.
+func Missing(t testing.TB, why string) {
+	t.Helper()
+	if os.Getenv("CLOCHE_FULL") != "" {
+		t.Fatal(why)
+	}
+	t.Skip(why)
+}
