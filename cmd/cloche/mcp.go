@@ -4,20 +4,26 @@ import (
 	"errors"
 
 	"github.com/cloche-dev/cloche/engine"
-	"github.com/cloche-dev/cloche/limits"
 	"github.com/cloche-dev/cloche/web/mcp"
 )
 
 type mcpCmd struct {
-	Policy   string `type:"existingfile" placeholder:"FILE.toml" help:"Limits, presets, mounts and environment."`
-	Preset   string `placeholder:"NAME" help:"A named set of limits: tiny, script, data, or one of the policy's."`
-	Sessions int    `default:"8" placeholder:"N" help:"Sessions that the client can have at once."`
+	Mounts []mountFlag `name:"mount" sep:"none" placeholder:"HOST:GUEST[:MODE]" help:"Show a host folder, or the files in HOST.zip, in every sandbox. MODE is ro (default), rw or overlay. Repeatable."`
+	Env    []pairFlag  `sep:"none" placeholder:"K=V" help:"An environment variable of the programs, which see none of ours. Repeatable."`
+
+	Policy   string       `type:"existingfile" placeholder:"FILE.toml" help:"Limits, presets, mounts and environment."`
+	Preset   string       `placeholder:"NAME" help:"A named set of limits: tiny, script, data, or one of the policy's."`
+	Timeout  durationFlag `placeholder:"30s" help:"Wall time of a call, waiting included."`
+	Memory   sizeFlag     `placeholder:"512MiB" help:"Linear memory of a sandbox."`
+	Disk     sizeFlag     `placeholder:"64MiB" help:"Bytes in a sandbox's own files."`
+	Output   sizeFlag     `placeholder:"64KiB" help:"Bytes of a call's output, and as many of error output; more is dropped."`
+	Sessions int          `default:"8" placeholder:"N" help:"Sessions that the client can have at once."`
 }
 
 func (mcpCmd) Help() string {
 	return `Serves the Model Context Protocol on standard input and output, until the input ends: a client, such as an agent, starts it and calls the tools run_code, list_files, read_file, write_file and describe_environment. Standard output has the protocol's messages and nothing else; what there is to tell a person goes to standard error.
 
-Limits are those of the preset, else of the policy, else the defaults, but that output is cut after 64KiB, since it is for a model to read.
+Limits are taken from flags, else from the preset, else from the policy, else from the defaults, but that output is then cut after 64KiB, since it is for a model to read.
 
 ` + exitHelpOther
 }
@@ -30,13 +36,16 @@ func (c *mcpCmd) Run(a *app) (err error) {
 	if c.Sessions < 1 || c.Sessions > 1000 {
 		return usagef("--sessions %d: use 1 to 1000", c.Sessions)
 	}
-	run := runCmd{Policy: c.Policy, Preset: c.Preset}
-	p, err := run.policy(a)
+	if c.Policy == "" && c.Preset == "" && c.Output == 0 {
+		c.Output = modelOutput
+	}
+	flags := sandboxFlags{
+		Mounts: c.Mounts, Env: c.Env, Policy: c.Policy, Preset: c.Preset,
+		Timeout: c.Timeout, Memory: c.Memory, Disk: c.Disk, Output: c.Output,
+	}
+	p, err := flags.policy(a)
 	if err != nil {
 		return err
-	}
-	if c.Policy == "" && c.Preset == "" {
-		p.limits.OutputBytes = min(p.limits.OutputBytes, modelOutput)
 	}
 	eng, err := engine.New(engine.Config{
 		Cache: a.getenv("CLOCHE_CACHE"), Limits: p.limits, MaxIdle: 1, MaxSandboxes: c.Sessions + 1, Progress: newProgress(a.err),
@@ -46,7 +55,7 @@ func (c *mcpCmd) Run(a *app) (err error) {
 	}
 	defer func() { err = errors.Join(err, eng.Close()) }()
 	return mcp.Serve(a.ctx, mcp.Config{
-		Engine: eng, Options: engine.Options{Env: p.env, Mounts: p.mounts, Limits: limits.Limits{}},
+		Engine: eng, Options: engine.Options{Env: p.env, Mounts: p.mounts},
 		MaxSessions: c.Sessions, Version: version(),
 	}, a.in, a.out)
 }
