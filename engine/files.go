@@ -85,6 +85,25 @@ func (f *Files) CopyIn(p string, r io.Reader) error {
 	return f.about("write", p, f.ns.CopyIn(guestPath(p), r))
 }
 
+// Remove removes a file, a link or an empty folder.
+func (f *Files) Remove(p string) error {
+	parsed, err := f.path(p)
+	if err != nil {
+		return err
+	}
+	err = f.ns.Unlink(nil, parsed)
+	if errors.Is(err, vfs.ErrIsDir) {
+		err = f.ns.Rmdir(nil, parsed)
+	}
+	return f.about("remove", p, err)
+}
+
+// FS shows a folder as an fs.FS, which belongs to the same goroutine.
+func (f *Files) FS(dir string) (fs.FS, error) {
+	fsys, err := f.ns.FS(guestPath(dir))
+	return fsys, f.about("read", dir, err)
+}
+
 // CopyFS copies the files and folders of src into a folder of the sandbox, which is made if it is missing.
 func (f *Files) CopyFS(dir string, src fs.FS) error {
 	_, err := f.ns.CopyFS(guestPath(dir), src)

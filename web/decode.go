@@ -1,0 +1,203 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+)
+
+// readJSON reads a JSON body into v, whose fields are all that it may have. An empty body is refused unless optional.
+func (x *exchange) readJSON(v any, optional bool) ([]byte, error) {
+	if e := checkEncoding(x.r); e != nil {
+		return nil, e
+	}
+	if x.r.ContentLength == 0 && optional {
+		return nil, nil
+	}
+	if t, _, err := mime.ParseMediaType(x.r.Header.Get("Content-Type")); err != nil || t != "application/json" {
+		return nil, fail(http.StatusUnsupportedMediaType, codeMediaType, "the body must be declared as Content-Type: application/json")
+	}
+	body, err := x.readBody(x.s.cfg.MaxBodyBytes)
+	if err != nil {
+		return nil, err
+	}
+	return body, decodeJSON(body, v)
+}
+
+// checkEncoding refuses compressed bodies: their size says nothing of what they hold.
+func checkEncoding(r *http.Request) *apiError {
+	if enc := r.Header.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
+		return fail(http.StatusUnsupportedMediaType, codeMediaType, "the body must be sent without Content-Encoding, not as %s", quoted(enc))
+	}
+	return nil
+}
+
+// readBody reads a whole body of at most that many bytes, in the time that it has.
+func (x *exchange) readBody(most int64) ([]byte, error) {
+	n := x.r.ContentLength
+	if n > most {
+		x.Header().Set("Connection", "close")
+		return nil, &http.MaxBytesError{Limit: most}
+	}
+	_ = x.control.SetReadDeadline(time.Now().Add(x.s.cfg.BodyTimeout))
+	defer x.control.SetReadDeadline(time.Time{})
+	body := http.MaxBytesReader(x.ResponseWriter, x.r.Body, most)
+	if n >= 0 && n <= 1<<20 { // what is claimed is allocated only while it is little
+		b := make([]byte, n)
+		_, err := io.ReadFull(body, b)
+		return b, readError(err)
+	}
+	b, err := io.ReadAll(body)
+	return b, readError(err)
+}
+
+func readError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return fail(http.StatusRequestTimeout, codeTimeout, "the body did not come in time")
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return invalidf("the body ended before its Content-Length")
+	}
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return err
+	}
+	return invalidf("the body could not be read")
+}
+
+// decodeJSON reads one JSON value strictly: unknown fields, wrong types and what follows the value are refused.
+func decodeJSON(body []byte, v any) error {
+	if e := checkJSON(body); e != nil {
+		return e
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	err := d.Decode(v)
+	switch {
+	case err == nil:
+		if _, err := d.Token(); err != io.EOF {
+			return invalidf("after the JSON object there is more")
+		}
+		return nil
+	case errors.Is(err, io.EOF):
+		return invalidf("the body is empty: it must be a JSON object")
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return invalidf("the JSON ends too early")
+	}
+	if e, ok := errors.AsType[*apiError](err); ok {
+		return e
+	}
+	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
+		line, column := position(body, e.Offset)
+		return invalidf("the JSON is malformed at line %d, column %d: %s", line, column, e.Error())
+	}
+	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		where := e.Field
+		if where == "" {
+			where = "the body"
+		}
+		return invalidf("%s must be %s, not %s", where, kindOf(e.Type.String()), e.Value)
+	}
+	text := strings.TrimPrefix(err.Error(), "json: ")
+	if name, ok := strings.CutPrefix(text, "unknown field "); ok {
+		return invalidf("unknown field %s", name)
+	}
+	return invalidf("%s", text)
+}
+
+// kindOf is what a client calls a Go type.
+func kindOf(goType string) string {
+	switch {
+	case strings.Contains(goType, "uint"):
+		return "a whole number from 0"
+	case strings.Contains(goType, "int"):
+		return "a whole number"
+	case strings.Contains(goType, "float"):
+		return "a number"
+	case strings.HasSuffix(goType, "string") && !strings.ContainsAny(goType, "[]"):
+		return "a string"
+	case strings.HasSuffix(goType, "bool"):
+		return "true or false"
+	case strings.HasPrefix(goType, "[]"):
+		return "a list"
+	}
+	return "an object"
+}
+
+func position(text []byte, offset int64) (line, column int) {
+	before := text[:min(max(offset-1, 0), int64(len(text)))]
+	line = bytes.Count(before, []byte("\n")) + 1
+	return line, len(before) - bytes.LastIndexByte(before, '\n')
+}
+
+// checkJSON refuses what encoding/json would let pass: a key that is there twice, of which two readers may take a
+// different one, and nesting deeper than anything sensible.
+func checkJSON(body []byte) *apiError {
+	const deepest = 128
+	var keys []map[string]bool // of the objects around; nil for a list
+	expectKey := false
+	for i := 0; i < len(body); i++ {
+		switch c := body[i]; c {
+		case '{', '[':
+			if len(keys) == deepest {
+				return invalidf("the JSON is nested more than %d deep", deepest)
+			}
+			if expectKey = c == '{'; expectKey {
+				keys = append(keys, map[string]bool{})
+			} else {
+				keys = append(keys, nil)
+			}
+		case '}', ']':
+			if len(keys) == 0 {
+				return nil // malformed: the decoder says where
+			}
+			keys, expectKey = keys[:len(keys)-1], false
+		case ',':
+			expectKey = len(keys) > 0 && keys[len(keys)-1] != nil
+		case '"':
+			end := stringEnd(body, i)
+			if end < 0 {
+				return nil
+			}
+			if expectKey {
+				key := body[i+1 : end]
+				name := string(key)
+				if bytes.IndexByte(key, '\\') >= 0 {
+					if json.Unmarshal(body[i:end+1], &name) != nil {
+						return nil
+					}
+				}
+				if len(keys) == 1 && strings.ToLower(name) != name { // the decoder does not tell cases apart
+					return invalidf("unknown field %s", quoted(name))
+				}
+				around := keys[len(keys)-1]
+				if around[name] {
+					return invalidf("the key %s is there twice", quoted(name))
+				}
+				around[name], expectKey = true, false
+			}
+			i = end
+		}
+	}
+	return nil
+}
+
+// stringEnd is where the string that begins at i ends, or -1.
+func stringEnd(body []byte, i int) int {
+	for i++; i < len(body); i++ {
+		switch body[i] {
+		case '\\':
+			i++
+		case '"':
+			return i
+		}
+	}
+	return -1
+}

@@ -1,0 +1,135 @@
+package web_test
+
+import (
+	"encoding/base64"
+	"strings"
+	"testing"
+
+	"github.com/cloche-dev/cloche/limits"
+	"github.com/cloche-dev/cloche/web"
+)
+
+func TestExecute(t *testing.T) {
+	s := serve(t, nil)
+	res := s.run(object{"code": "import sys\nprint(name, n, sys.argv[1:], input())\nprint('no', file=sys.stderr)\nn * 2",
+		"inputs": object{"name": "Ann", "n": 21}, "args": []string{"-v"}, "stdin": "typed\n"}, "ok")
+	if res.Stdout != "Ann 21 ['-v'] typed\n" || res.Stderr != "no\n" || res.Language != "python" || res.Results[0].Data["text/plain"] != "42" {
+		t.Errorf("%+v", res)
+	}
+	for lang, code := range map[string]string{"javascript": "console.log(6*7)", "typescript": "const n: number = 42; console.log(n)"} {
+		if res := s.run(object{"language": lang, "code": code}, "ok"); res.Stdout != "42\n" || res.Language != lang {
+			t.Errorf("%+v", res)
+		}
+	}
+	if res := s.run(object{"code": "\n1/0"}, "error"); res.ExitCode != 1 || res.Error.Name != "ZeroDivisionError" || res.Error.Line != 2 {
+		t.Errorf("%+v", res)
+	}
+	if res := s.run(object{"code": "import os\nprint(sorted(os.environ))", "env": object{"MINE": "1"}}, "ok"); !strings.Contains(res.Stdout, "MINE") || strings.Contains(res.Stdout, "CLOCHE") {
+		t.Errorf("environment %s", res.Stdout)
+	}
+	a, b := s.run(object{"code": "import random; random.random()", "seed": 7}, "ok"), s.run(object{"code": "import random; random.random()", "seed": 7}, "ok")
+	if a.Results[0].Data["text/plain"] != b.Results[0].Data["text/plain"] || a.ID == b.ID {
+		t.Errorf("%+v %+v", a, b)
+	}
+}
+
+func TestExecuteFiles(t *testing.T) {
+	s := serve(t, nil)
+	code := `
+import os
+print(open("in/a.txt").read(), open("b.bin","rb").read())
+os.makedirs("out/deep"); open("out/deep/x.csv","w").write("1,2"); open("y.csv","w").write("3")
+open("out/z.bin","wb").write(bytes([255,0])); open("/tmp/t.csv","w").write("t")
+`
+	res := s.run(object{"code": code, "files": []object{
+		{"path": "in/a.txt", "content": "hé"}, {"path": "b.bin", "content_base64": base64.StdEncoding.EncodeToString([]byte{0, 255})},
+	}, "collect": []string{"**/*.csv", "out/*.bin", "/tmp/*", "none/*"}}, "ok")
+	if res.Stdout != "hé b'\\x00\\xff'\n" {
+		t.Errorf("stdout %q", res.Stdout)
+	}
+	got := ""
+	for _, f := range res.Files {
+		if f.Content != nil {
+			got += f.Path + "=" + *f.Content + " "
+		} else {
+			got += f.Path + "=b64:" + *f.ContentBase64 + " "
+		}
+	}
+	if got != "/data/out/deep/x.csv=1,2 /data/out/z.bin=b64:/wA= /data/y.csv=3 /tmp/t.csv=t " {
+		t.Errorf("collected %s", got)
+	}
+}
+
+func TestLimits(t *testing.T) {
+	s := serve(t, func(c *web.Config) {
+		c.Keys[0].Policy.Max = limits.Limits{MemoryBytes: 1 << 30, Fuel: 2e12}
+	})
+	if res := s.run(object{"code": "while True: pass", "limits": object{"timeout_ms": 100}}, "timeout"); res.ExitCode != 124 || res.Usage.WallMS > 2000 {
+		t.Errorf("%+v", res)
+	}
+	s.run(object{"code": "while True: pass", "limits": object{"fuel": 100_000_000}}, "out_of_fuel")
+	s.run(object{"code": "x = bytearray(900<<20)", "limits": object{"memory_bytes": 300 << 20}}, "out_of_memory")
+	if res := s.run(object{"code": "print('x'*1000)", "limits": object{"output_bytes": 10}}, "ok"); res.Stdout != "xxxxxxxxxx" {
+		t.Errorf("%+v", res)
+	}
+	s.run(object{"code": "open('f','wb').write(bytes(2<<20))", "limits": object{"disk_bytes": 1 << 20}}, "error")
+	for _, c := range []struct {
+		limits object
+		text   string
+	}{
+		{object{"memory_bytes": uint64(2) << 30}, "may ask for 1073741824 at most"},
+		{object{"fuel": uint64(3e12)}, "limits.fuel"},
+		{object{"timeout_ms": 0}, "limits.timeout_ms is 0"},
+		{object{"timeout_ms": uint64(1) << 63}, "limits.timeout_ms"},
+		{object{"memory_bytes": 1 << 20}, "memory"},
+		{object{"timeout_ms": -1}, "timeout_ms must be a whole number from 0"},
+		{object{"timeout_ms": "1s"}, "timeout_ms must be a whole number from 0, not string"},
+		{object{"timeout_s": 1}, `unknown field "timeout_s"`},
+	} {
+		s.do("POST", "/v1/execute", object{"code": "1", "limits": c.limits}).mustFail(400, "invalid_request", c.text)
+		s.do("POST", "/v1/execute", object{"code": "1", "limits": c.limits}, "Accept: text/event-stream").mustFail(400, "invalid_request", c.text)
+	}
+}
+
+func TestBadRequests(t *testing.T) {
+	s := serve(t, func(c *web.Config) { c.MaxBodyBytes = 4096 })
+	for _, c := range []struct {
+		body   any
+		status int
+		code   string
+		text   string
+	}{
+		{`{"code":"1"}`, 415, "unsupported_media_type", "application/json"},
+		{object{"code": "1", "colour": "red"}, 400, "invalid_request", `unknown field "colour"`},
+		{object{"Code": "1"}, 400, "invalid_request", `unknown field "Code"`},
+		{object{"code": 1}, 400, "invalid_request", "code must be a string, not number"},
+		{object{"language": "ruby", "code": "1"}, 400, "invalid_request", "use python, javascript or typescript"},
+		{[]int{1}, 400, "invalid_request", "the body must be an object, not array"},
+		{object{"code": "1", "files": []object{{"path": "a"}}}, 400, "invalid_request", "neither content nor content_base64"},
+		{object{"code": "1", "files": []object{{"path": "a", "content_base64": "!"}}}, 400, "invalid_request", "not base64"},
+		{object{"code": "1", "files": []object{{"path": "a/", "content": "!"}}}, 400, "invalid_request", "must name a file"},
+		{object{"code": "1", "env": object{"A=B": "c"}}, 400, "invalid_request", "env"},
+		{object{"code": "1", "inputs": object{"not a name": 1}}, 400, "invalid_request", "variable can have"},
+		{object{"code": "1", "collect": []string{"[a"}}, 400, "invalid_request", "collect[0]"},
+		{object{"code": "1", "name": "../x.py"}, 400, "invalid_request", "plain file name"},
+		{object{"code": "1", "network": object{"allow": []string{"https://example.com/*"}}}, 403, "forbidden", "network.allow"},
+		{object{"code": strings.Repeat("x", 5000)}, 413, "too_large", "larger than 4096 bytes"},
+	} {
+		s.do("POST", "/v1/execute", c.body).mustFail(c.status, c.code, c.text)
+	}
+	for body, text := range map[string]string{
+		"":                            "empty",
+		`{"code":"1"`:                 "too early",
+		`{"code":"1"} {}`:             "there is more",
+		"{\n \"code\": x}":            "line 2, column 10",
+		`{"code":"1","code":"2"}`:     `"code" is there twice`,
+		`{"code":"1","c\u006fde":""}`: `"code" is there twice`,
+		`{"code":"1","inputs":{"a":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}}`: "nested more than",
+	} {
+		s.do("POST", "/v1/execute", body, "Content-Type: application/json").mustFail(400, "invalid_request", text)
+	}
+	s.do("POST", "/v1/execute", object{"code": "1"}, "Content-Encoding: gzip").mustFail(415, "unsupported_media_type", "Content-Encoding")
+	s.do("GET", "/v1/execute", nil).mustFail(405, "method_not_allowed", "method")
+	s.do("GET", "/v1/nothing", nil).mustFail(404, "not_found", "no such route")
+	s.do("GET", "/v1/executions/run_x", nil).mustFail(404, "not_found", "run_x")
+}

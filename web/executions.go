@@ -1,0 +1,152 @@
+package web
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/cloche-dev/cloche/engine"
+)
+
+// execution is one run: while it runs, who may stop it and what it has done so far; afterwards its answer.
+type execution struct {
+	id       string
+	key      *Key
+	session  string // id, or ""
+	language string
+	started  time.Time
+	log      *eventLog
+	ctx      context.Context // of the run
+	cancel   context.CancelCauseFunc
+
+	done chan struct{} // closed when the fields below are set
+	// answer is the Result as JSON; err is set instead when there is none.
+	answer []byte
+	status engine.Status
+	err    error
+}
+
+// Causes of a run's end, told apart in the log.
+var (
+	errClientLeft = errors.New("the client left")
+	errCancelled  = errors.New("the run was cancelled by a request")
+)
+
+// executions are the runs that can be asked for: all that run, and those that ended lately.
+type executions struct {
+	keep      time.Duration
+	keepBytes int64
+
+	// mu guards all below.
+	mu    sync.Mutex
+	all   map[string]*execution
+	ended []endedRun // oldest first
+	bytes int64
+}
+
+type endedRun struct {
+	x    *execution
+	at   time.Time
+	size int64
+}
+
+func newExecutions(keep time.Duration, keepBytes int64) *executions {
+	return &executions{keep: keep, keepBytes: keepBytes, all: map[string]*execution{}}
+}
+
+func (s *Server) newExecution(k *Key, session, language string) *execution {
+	ctx, cancel := context.WithCancelCause(s.ended)
+	return &execution{
+		ctx: ctx, cancel: cancel, id: "run_" + strings.ToLower(rand.Text()), key: k, session: session, language: language,
+		started: time.Now(), log: newEventLog(), done: make(chan struct{}),
+	}
+}
+
+func (r *executions) add(x *execution) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all[x.id] = x
+}
+
+// finish makes the answer known, and forgets the oldest ones.
+func (r *executions) finish(x *execution) {
+	close(x.done)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := time.Now()
+	size := int64(len(x.answer)) + int64(x.log.size()) + 512
+	r.ended = append(r.ended, endedRun{x, now, size})
+	r.bytes += size
+	n := 0
+	for ; n < len(r.ended) && (r.bytes > r.keepBytes || now.Sub(r.ended[n].at) > r.keep); n++ {
+		delete(r.all, r.ended[n].x.id)
+		r.bytes -= r.ended[n].size
+		r.ended[n] = endedRun{}
+	}
+	r.ended = r.ended[n:]
+}
+
+func (l *eventLog) size() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.bytes
+}
+
+// find is an execution of the key.
+func (r *executions) find(id string, k *Key) (*execution, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	x := r.all[id]
+	if x == nil || x.key != k {
+		return nil, notFound("execution", id)
+	}
+	return x, nil
+}
+
+// getExecution answers with the Result, or while the program runs with what there is to say.
+func (s *Server) getExecution(x *exchange, c echo.Context) error {
+	run, err := s.runs.find(c.Param("id"), x.key)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-run.done:
+		return s.answer(x, run)
+	default:
+	}
+	return x.reply(http.StatusOK, run.info())
+}
+
+func (x *execution) info() Execution {
+	return Execution{ID: x.id, Language: x.language, Status: "running", SessionID: x.session, StartedAt: x.started.UTC()}
+}
+
+// cancelExecution stops a run for good, and answers with its Result. What has ended stays as it is.
+func (s *Server) cancelExecution(x *exchange, c echo.Context) error {
+	run, err := s.runs.find(c.Param("id"), x.key)
+	if err != nil {
+		return err
+	}
+	run.cancel(errCancelled)
+	select {
+	case <-run.done:
+		return s.answer(x, run)
+	case <-x.r.Context().Done():
+		return nil
+	}
+}
+
+// answer sends the Result of a run that ended.
+func (s *Server) answer(x *exchange, run *execution) error {
+	if run.err != nil {
+		return run.err
+	}
+	x.writeJSON(http.StatusOK, run.answer)
+	return nil
+}

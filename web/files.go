@@ -1,0 +1,214 @@
+package web
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/cloche-dev/cloche/engine"
+	"github.com/cloche-dev/cloche/wasi/vfs"
+)
+
+// workDir is where relative paths start.
+const workDir = "/data"
+
+// guestPath is the path of a sandbox that a request's URL names. It is relative to the working folder, unless it
+// begins with a slash of its own (files//tmp/x) or names that folder itself (files/data/x is /data/x).
+func guestPath(escaped string) (string, error) {
+	p, err := url.PathUnescape(escaped)
+	if err != nil {
+		return "", invalidf("the path %s is not well escaped", quoted(escaped))
+	}
+	if p == "data" || strings.HasPrefix(p, "data/") {
+		p = "/" + p
+	}
+	return checkPath(p)
+}
+
+func checkPath(p string) (string, error) {
+	if !path.IsAbs(p) {
+		p = path.Join(workDir, p)
+	}
+	parsed, err := vfs.ParsePathString(p)
+	if err != nil {
+		return "", invalidf("the path %s: %v", quoted(p), err)
+	}
+	return path.Clean(parsed.String()), nil
+}
+
+// filePath is the path that the rest of a request's URL names.
+func filePath(x *exchange, c echo.Context) (string, error) {
+	prefix := "/v1/sessions/" + c.Param("id") + "/files/"
+	rest, ok := strings.CutPrefix(x.r.URL.EscapedPath(), prefix)
+	if !ok {
+		return "", notFound("file", x.r.URL.Path)
+	}
+	return guestPath(rest)
+}
+
+// withFiles takes a session for a file operation.
+func (s *Server) withFiles(x *exchange, c echo.Context, do func(sn *session, f *engine.Files) error) error {
+	sn, err := s.sessions.find(c.Param("id"), x.key)
+	if err != nil {
+		return err
+	}
+	if err := s.begin(); err != nil {
+		return err
+	}
+	defer s.work.Done()
+	if err := sn.acquire(x.r.Context(), nil); err != nil {
+		return err
+	}
+	defer sn.release(nil)
+	return do(sn, sn.eng.Files())
+}
+
+// fileError says what a file operation failed by.
+func fileError(err error) error {
+	if e, ok := errors.AsType[*apiError](err); ok {
+		return e
+	}
+	text := strings.TrimSuffix(err.Error(), "\n")
+	switch {
+	case errors.Is(err, vfs.ErrNotExist):
+		return fail(http.StatusNotFound, codeNotFound, "%s", text)
+	case errors.Is(err, vfs.ErrNoSpace):
+		return fail(http.StatusRequestEntityTooLarge, codeTooLarge, "%s: the session's disk is full", text)
+	}
+	if _, ok := errors.AsType[vfs.Error](err); ok {
+		return fail(http.StatusConflict, codeConflict, "%s", text)
+	}
+	return err
+}
+
+func (s *Server) listFiles(x *exchange, c echo.Context) error {
+	dir := c.QueryParam("path")
+	if dir == "" {
+		dir = workDir
+	}
+	dir, err := checkPath(dir)
+	if err != nil {
+		return err
+	}
+	return s.withFiles(x, c, func(_ *session, f *engine.Files) error {
+		entries, err := f.ReadDir(dir)
+		if err != nil {
+			return fileError(err)
+		}
+		list := FileList{Path: dir, Files: make([]FileInfo, len(entries))}
+		for i, e := range entries {
+			list.Files[i] = FileInfo{Name: e.Name, Path: path.Join(dir, e.Name), Dir: e.Dir, Bytes: e.Bytes}
+		}
+		return x.reply(http.StatusOK, list)
+	})
+}
+
+// getFile answers with the bytes of a file, or a range of them. What a program wrote is data: a browser saves it.
+func (s *Server) getFile(x *exchange, c echo.Context) error {
+	p, err := filePath(x, c)
+	if err != nil {
+		return err
+	}
+	return s.withFiles(x, c, func(_ *session, f *engine.Files) error {
+		r, err := f.Open(p)
+		if err != nil {
+			return fileError(err)
+		}
+		defer r.Close()
+		seeker, ok := r.(io.ReadSeeker)
+		if !ok {
+			return errors.New("a file of a sandbox cannot be sought in")
+		}
+		h := x.Header()
+		h.Set("Content-Type", "application/octet-stream")
+		h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": path.Base(p)}))
+		h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+		http.ServeContent(slowly{x}, x.r, "", time.Time{}, seeker)
+		return nil
+	})
+}
+
+// slowly gives a client its time for each part of a long answer.
+type slowly struct{ *exchange }
+
+func (w slowly) Write(b []byte) (int, error) {
+	w.writeWithin(w.s.cfg.WriteTimeout)
+	return w.exchange.Write(b)
+}
+
+// putFile writes a file from the body, whatever its type.
+func (s *Server) putFile(x *exchange, c echo.Context) error {
+	p, err := filePath(x, c)
+	if err != nil {
+		return err
+	}
+	if e := checkEncoding(x.r); e != nil {
+		return e
+	}
+	return s.withFiles(x, c, func(sn *session, f *engine.Files) error {
+		body, err := x.upload(int64(sn.limits.DiskBytes))
+		if err != nil {
+			return err
+		}
+		defer body.Close()
+		if err := f.CopyIn(p, body); err != nil {
+			if body.err != nil {
+				err = body.err
+			}
+			return fileError(err)
+		}
+		return x.reply(http.StatusOK, FileWritten{Path: p, Bytes: uint64(body.n)})
+	})
+}
+
+func (s *Server) deleteFile(x *exchange, c echo.Context) error {
+	p, err := filePath(x, c)
+	if err != nil {
+		return err
+	}
+	return s.withFiles(x, c, func(_ *session, f *engine.Files) error {
+		if err := f.Remove(p); err != nil {
+			return fileError(err)
+		}
+		x.WriteHeader(http.StatusNoContent)
+		return nil
+	})
+}
+
+// uploaded is a body that may be long: its client has a time for each part.
+type uploaded struct {
+	x    *exchange
+	body io.ReadCloser
+	n    int64
+	err  error // what reading failed by
+}
+
+// upload is the body of at most that many bytes.
+func (x *exchange) upload(most int64) (*uploaded, error) {
+	if x.r.ContentLength > most {
+		x.Header().Set("Connection", "close")
+		return nil, fail(http.StatusRequestEntityTooLarge, codeTooLarge, "the body has %d bytes, and the session's disk %d", x.r.ContentLength, most)
+	}
+	return &uploaded{x: x, body: http.MaxBytesReader(x.ResponseWriter, x.r.Body, most)}, nil
+}
+
+func (u *uploaded) Read(p []byte) (int, error) {
+	_ = u.x.control.SetReadDeadline(time.Now().Add(u.x.s.cfg.BodyTimeout))
+	n, err := u.body.Read(p)
+	u.n += int64(n)
+	if err != nil && err != io.EOF {
+		u.err = readError(err)
+	}
+	return n, err
+}
+
+func (u *uploaded) Close() error {
+	return u.x.control.SetReadDeadline(time.Time{})
+}

@@ -1,0 +1,143 @@
+package web
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// guard says why a request may not pass, before any of its body is read. It is the sole border between a client and the
+// handlers: whoever passes has a key, or asks for what is open to everyone.
+func (s *Server) guard(x *exchange) *apiError {
+	r := x.r
+	if !s.ours(r) {
+		return fail(http.StatusMisdirectedRequest, codeMisdirected, "the name in Host is not this server's: the operator lists its names under hosts")
+	}
+	if e := s.checkOrigin(x); e != nil {
+		return e
+	}
+	if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
+		return nil // a preflight has no key and starts nothing
+	}
+	if open(r) {
+		return nil
+	}
+	if x.key = s.keys.find(bearer(r)); x.key == nil {
+		return errUnauthorized
+	}
+	return nil
+}
+
+// open says whether a request needs no key: it is for the page, or asks whether the server lives. The path is taken
+// decoded, and what is below /v1 is never open, whatever else it may be called.
+func open(r *http.Request) bool {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return false
+	}
+	first, _, _ := strings.Cut(strings.TrimLeft(r.URL.Path, "/"), "/")
+	switch first {
+	case "v1", "metrics", "mcp", "debug":
+		return false
+	}
+	return true
+}
+
+// ours says whether the request's Host names this server.
+func (s *Server) ours(r *http.Request) bool {
+	host := strings.ToLower(r.Host)
+	if len(s.cfg.Hosts) > 0 {
+		return slices.ContainsFunc(s.cfg.Hosts, func(h string) bool { return strings.EqualFold(h, host) })
+	}
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if !ok {
+		return false
+	}
+	addr, err := netip.ParseAddrPort(local.String())
+	if err != nil {
+		return local.Network() == "unix" && host == "localhost"
+	}
+	addr = netip.AddrPortFrom(addr.Addr().Unmap().WithZone(""), addr.Port())
+	name, port, err := net.SplitHostPort(host)
+	if err != nil {
+		name, port = strings.Trim(host, "[]"), defaultPort(r)
+	}
+	if port != portText(addr.Port()) {
+		return false
+	}
+	if name == "localhost" {
+		return addr.Addr().IsLoopback()
+	}
+	ip, err := netip.ParseAddr(name)
+	return err == nil && ip.Unmap() == addr.Addr()
+}
+
+func defaultPort(r *http.Request) string {
+	if r.TLS != nil {
+		return "443"
+	}
+	return "80"
+}
+
+func portText(p uint16) string {
+	return netip.AddrPortFrom(netip.IPv4Unspecified(), p).String()[len("0.0.0.0:"):]
+}
+
+// checkOrigin refuses what a page of another origin sends, but for those that the operator named. There is nothing
+// ambient for such a page to use (no cookie, no client certificate), and still it is kept out.
+func (s *Server) checkOrigin(x *exchange) *apiError {
+	r := x.r
+	origins, sent := r.Header["Origin"]
+	if !sent {
+		// A browser that leaves Origin out says by this header where the request comes from. Following a link to the
+		// page is fine.
+		site := r.Header.Get("Sec-Fetch-Site")
+		if (site == "cross-site" || site == "same-site") && !(open(r) && r.Header.Get("Sec-Fetch-Mode") == "navigate") {
+			return errForeign
+		}
+		return nil
+	}
+	if len(origins) != 1 {
+		return errForeign
+	}
+	origin := strings.ToLower(origins[0])
+	scheme := "http://"
+	if r.TLS != nil {
+		scheme = "https://"
+	}
+	switch host := strings.ToLower(r.Host); {
+	case origin == scheme+host:
+		return nil
+	case len(s.cfg.Hosts) > 0 && origin == "https://"+host: // TLS ends before us
+		return nil
+	case slices.Contains(s.cfg.Origins, origin):
+		h := x.Header()
+		h.Set("Access-Control-Allow-Origin", origin)
+		h.Add("Vary", "Origin")
+		h.Set("Access-Control-Expose-Headers", "X-Request-Id, Retry-After, Location, Traceparent, Idempotency-Replayed")
+		return nil
+	}
+	return errForeign
+}
+
+var errForeign = fail(http.StatusForbidden, codeForbidden, "a page of another origin sent this request: the operator lists such origins under origins")
+
+// preflight answers a browser's question before a request of another origin. Without an allowed origin it allows
+// nothing.
+func (s *Server) preflight(x *exchange) {
+	h := x.Header()
+	if h.Get("Access-Control-Allow-Origin") != "" {
+		h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE")
+		h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Accept, Last-Event-ID, Idempotency-Key, Prefer, Traceparent, X-Request-Id")
+		h.Set("Access-Control-Max-Age", "600")
+	}
+	x.WriteHeader(http.StatusNoContent)
+}
+
+// validOrigin says whether o is an origin as a browser sends it.
+func validOrigin(o string) bool {
+	u, err := url.Parse(o)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && o == strings.ToLower(u.Scheme+"://"+u.Host)
+}

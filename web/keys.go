@@ -1,0 +1,118 @@
+package web
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/cloche-dev/cloche/limits"
+)
+
+// Key is someone who may use the server: the hash of a secret, and what its bearer may do. It is not changed once a
+// server has it.
+type Key struct {
+	// Name stands for the key in logs and audits. It is not secret.
+	Name string
+	// Hash is [HashKey] of the secret.
+	Hash KeyHash
+	// Admin keys see metrics, the audit of all keys, and profiles.
+	Admin bool
+	// Policy is what the key's programs may do.
+	Policy Policy
+}
+
+// KeyHash is a SHA-256 hash. Keys are long and random, so that nothing slower is needed to keep them from being guessed.
+type KeyHash [sha256.Size]byte
+
+// HashKey is how secrets are kept.
+func HashKey(secret string) KeyHash { return sha256.Sum256([]byte(secret)) }
+
+// Policy is what the programs of a key may do. A request can only narrow it.
+type Policy struct {
+	// Limits are those of a request that does not say otherwise; fields that are zero are limits.Default's.
+	Limits limits.Limits
+	// Max is the most that a request may ask for; fields that are zero are those of [DefaultMax].
+	Max limits.Limits
+	// MaxRuns and MaxSessions are how many of the key's programs run, and sessions live, at once. Zero: as many as the
+	// server has.
+	MaxRuns, MaxSessions int
+	// Env are variables of every program's environment; a request's own come over them.
+	Env map[string]string
+}
+
+// DefaultMax is the most that requests may ask for where a policy does not say.
+func DefaultMax() limits.Limits {
+	return limits.Limits{
+		Fuel: 1e15, Timeout: 10 * time.Minute, MemoryBytes: 4 << 30, OutputBytes: 64 << 20, ResultBytes: 256 << 20,
+		DiskBytes: 8 << 30, Inodes: 1_000_000, OpenFiles: 4096, HostCalls: 1_000_000,
+	}.WithDefaults()
+}
+
+func (p Policy) withDefaults() Policy {
+	p.Limits, p.Max = p.Limits.WithDefaults(), p.Max.Or(DefaultMax())
+	return p
+}
+
+func (k *Key) check() error {
+	var errs []error
+	if k.Name == "" || strings.ContainsAny(k.Name, "\r\n") {
+		errs = append(errs, fmt.Errorf("key name %q: it must be one line of text", k.Name))
+	}
+	if k.Hash == (KeyHash{}) || k.Hash == HashKey("") {
+		errs = append(errs, fmt.Errorf("key %q has no hash of a secret", k.Name))
+	}
+	p := k.Policy.withDefaults()
+	errs = append(errs, p.Limits.Validate(), p.Max.Validate())
+	if p.MaxRuns < 0 || p.MaxSessions < 0 {
+		errs = append(errs, fmt.Errorf("key %q: a number of runs or sessions is negative", k.Name))
+	}
+	for name, value := range p.Env {
+		errs = append(errs, limits.CheckEnv(name, value))
+	}
+	return errors.Join(errs...)
+}
+
+// keyring finds keys by their secret.
+type keyring []*Key
+
+// find takes the same time whichever key it is, or none.
+func (r keyring) find(secret string) *Key {
+	hash := HashKey(secret)
+	var found *Key
+	for _, k := range r {
+		if subtle.ConstantTimeCompare(hash[:], k.Hash[:]) == 1 {
+			found = k
+		}
+	}
+	if secret == "" {
+		return nil
+	}
+	return found
+}
+
+// bearer is the secret that a request shows, or "".
+func bearer(r *http.Request) string {
+	const scheme = "Bearer "
+	h := r.Header["Authorization"]
+	if len(h) != 1 || len(h[0]) < len(scheme) || !strings.EqualFold(h[0][:len(scheme)], scheme) {
+		return ""
+	}
+	return h[0][len(scheme):]
+}
+
+type keyContext struct{}
+
+// KeyFrom is the key of the request whose context ctx is, or nil.
+func KeyFrom(ctx context.Context) *Key {
+	k, _ := ctx.Value(keyContext{}).(*Key)
+	return k
+}
+
+func withKey(ctx context.Context, k *Key) context.Context {
+	return context.WithValue(ctx, keyContext{}, k)
+}

@@ -1,0 +1,83 @@
+package web
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// ServeOptions say how [Serve] listens.
+type ServeOptions struct {
+	// TLS is used when it is not nil.
+	TLS *tls.Config
+	// Grace is how long running programs may go on once the server is to stop. Zero means 20 s.
+	Grace time.Duration
+}
+
+const (
+	// headerTimeout is the time in which a client has to send its request's head; who holds a connection for longer
+	// without asking for anything loses it.
+	headerTimeout = 10 * time.Second
+	idleTimeout   = 2 * time.Minute
+	// maxHeaderBytes is above what any client of ours sends.
+	maxHeaderBytes = 32 << 10
+	// lastAnswers is the time for answers that are on their way when the grace is over.
+	lastAnswers = 5 * time.Second
+)
+
+// Serve serves s on a listener, until ctx is done. Then nothing new is taken, running programs get their grace, and every
+// answer that is finished is delivered. It closes s and the listener.
+func Serve(ctx context.Context, l net.Listener, s *Server, o ServeOptions) error {
+	setDefault(&o.Grace, 20*time.Second)
+	hs := &http.Server{
+		Handler: s, TLSConfig: o.TLS, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+		ErrorLog: log.New(connectionLog{s}, "", 0),
+	}
+	failed := make(chan error, 1)
+	go func() {
+		if o.TLS != nil {
+			failed <- hs.ServeTLS(l, "", "")
+		} else {
+			failed <- hs.Serve(l)
+		}
+	}()
+	select {
+	case err := <-failed:
+		return errors.Join(err, s.Close())
+	case <-ctx.Done():
+	}
+	s.log(slog.LevelInfo, "operation", "stopping", slog.Duration("grace", o.Grace))
+	grace, cancel := context.WithTimeout(context.Background(), o.Grace)
+	defer cancel()
+	last, cancelLast := context.WithTimeout(context.Background(), o.Grace+lastAnswers)
+	defer cancelLast()
+	delivered := make(chan error, 1)
+	go func() { delivered <- hs.Shutdown(last) }()
+	err := s.Shutdown(grace)
+	if errors.Is(err, context.DeadlineExceeded) {
+		s.log(slog.LevelWarn, "operation", "programs were stopped")
+		err = nil
+	}
+	if e := <-delivered; e != nil {
+		s.log(slog.LevelWarn, "operation", "connections were cut")
+		_ = hs.Close()
+	}
+	if e := <-failed; e != nil && !errors.Is(e, http.ErrServerClosed) {
+		err = errors.Join(err, e)
+	}
+	return err
+}
+
+// connectionLog gets what net/http has to say of connections, which is mostly of what clients did wrong.
+type connectionLog struct{ s *Server }
+
+func (c connectionLog) Write(p []byte) (int, error) {
+	c.s.log(slog.LevelDebug, "operation", "connection", slog.String("what", strings.TrimSpace(string(p))))
+	return len(p), nil
+}

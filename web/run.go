@@ -1,0 +1,189 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/cloche-dev/cloche/engine"
+)
+
+// execute runs one program in a fresh sandbox.
+func (s *Server) execute(x *exchange, _ echo.Context) error {
+	var req ExecuteRequest
+	if _, err := x.readJSON(&req, false); err != nil {
+		return err
+	}
+	o, err := req.options(req.Language, x.key)
+	if err != nil {
+		return err
+	}
+	t, err := req.turn()
+	if err != nil {
+		return err
+	}
+	run := s.newExecution(x.key, "", o.Language)
+	return s.perform(x, run, program{
+		detach: req.Detach, collect: req.Collect, timeout: o.Limits.Timeout,
+		run: func(ctx context.Context, onEvent func(engine.Event)) (*engine.Result, *engine.Files, error) {
+			res, err := s.cfg.Engine.Run(ctx, engine.Job{
+				ID: run.id, Language: o.Language, Code: t.Code, Name: t.Name, Args: t.Args, Env: o.Env, Stdin: t.Stdin,
+				Inputs: t.Inputs, Files: o.Files, Mounts: o.Mounts, Limits: o.Limits, Seed: o.Seed, OnEvent: onEvent,
+			})
+			if err != nil {
+				return nil, nil, err
+			}
+			return res, res.Files(), nil
+		},
+	})
+}
+
+// program is what perform runs.
+type program struct {
+	detach  bool
+	collect []string
+	timeout time.Duration
+	run     func(ctx context.Context, onEvent func(engine.Event)) (*engine.Result, *engine.Files, error)
+	// over is called when the program has ended, before its answer is sent. Nil: nothing is to be done.
+	over func()
+}
+
+// perform waits for a place, runs p, and answers in the form that the client asked for: one Result, a stream of events, or
+// at once with where the Result will be.
+func (s *Server) perform(x *exchange, run *execution, p program) error {
+	if err := s.admit(x, run, p); err != nil {
+		run.cancel(nil)
+		if p.over != nil {
+			p.over()
+		}
+		return err
+	}
+	s.runs.add(run)
+	format := streamFormat(x.r)
+	if format == formatNone && prefersAsync(x.r) {
+		go s.drive(run, p)
+		x.Header().Set("Location", "/v1/executions/"+run.id)
+		x.Header().Set("Preference-Applied", "respond-async")
+		return x.reply(http.StatusAccepted, run.info())
+	}
+	if !p.detach {
+		stop := context.AfterFunc(x.r.Context(), func() { run.cancel(errClientLeft) })
+		defer stop()
+	}
+	if format == formatNone {
+		s.drive(run, p)
+		return s.answer(x, run)
+	}
+	go s.drive(run, p)
+	return s.stream(x, run, format, 0, true)
+}
+
+// admit waits for a place to run. Who leaves meanwhile has no run.
+func (s *Server) admit(x *exchange, run *execution, p program) error {
+	if err := s.begin(); err != nil {
+		return err
+	}
+	stop := context.AfterFunc(x.r.Context(), func() { run.cancel(errClientLeft) })
+	err := s.gate.enter(run.ctx, run.key)
+	if err == nil && !stop() && !p.detach {
+		s.gate.leave(run.key)
+		err = errClientLeft
+	}
+	if err != nil {
+		s.work.Done()
+	}
+	return err
+}
+
+// drive runs the program to its end and makes the answer known.
+func (s *Server) drive(run *execution, p program) {
+	ctx := run.ctx
+	defer func() {
+		if r := recover(); r != nil {
+			run.err = fmt.Errorf("panic: %v", r)
+			s.log(slog.LevelError, "error", "panic", slog.String("run", run.id), slog.Any("panic", r), slog.String("stack", string(debug.Stack())))
+		}
+		run.cancel(nil)
+		s.gate.leave(run.key)
+		if p.over != nil {
+			p.over()
+		}
+		run.log.add(run.last(), nil, time.Time{})
+		run.log.end()
+		s.runs.finish(run)
+		s.work.Done()
+	}()
+	run.log.add(event{kind: "start", data: fields(startEvent{run.id, run.language, run.session})}, nil, time.Time{})
+	until := time.Now().Add(p.timeout)
+	res, files, err := p.run(ctx, func(e engine.Event) { run.log.add(eventOf(e), ctx.Done(), until) })
+	if err == nil {
+		run.status = res.Status
+		if res.Error != nil {
+			run.log.add(event{kind: "error", data: fields(res.Error)}, nil, time.Time{})
+		}
+		run.answer, err = answerOf(res, files, p.collect)
+	}
+	run.err = err
+}
+
+type startEvent struct {
+	ExecutionID string `json:"execution_id"`
+	Language    string `json:"language"`
+	SessionID   string `json:"session_id,omitempty"`
+}
+
+// last is the event at the end of a run.
+func (x *execution) last() event {
+	if x.err == nil {
+		return event{kind: "end", data: append([]byte(`"result":`), x.answer...)}
+	}
+	e, _ := asAPIError(x.err)
+	return event{kind: "end", data: fields(ErrorBody{ErrorInfo{Code: e.code, Message: e.message, Details: e.details}})}
+}
+
+// answerOf is the Result as JSON, with the files that were asked for.
+func answerOf(res *engine.Result, files *engine.Files, collect []string) ([]byte, error) {
+	b, err := res.MarshalJSON()
+	if err != nil || len(collect) == 0 {
+		return b, err
+	}
+	collected, err := collectFiles(files, collect)
+	if err != nil {
+		return nil, err
+	}
+	list, err := json.Marshal(collected)
+	if err != nil {
+		return nil, err
+	}
+	b = append(b[:len(b)-1], `,"files":`...)
+	return append(append(b, list...), '}'), nil
+}
+
+// prefersAsync says whether the client wants to hear at once where the Result will be (RFC 7240).
+func prefersAsync(r *http.Request) bool {
+	for _, p := range r.Header["Prefer"] {
+		for one := range strings.SplitSeq(p, ",") {
+			if name, _, _ := strings.Cut(strings.TrimSpace(one), ";"); strings.EqualFold(name, "respond-async") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// reply answers with v as JSON.
+func (x *exchange) reply(status int, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	x.writeJSON(status, b)
+	return nil
+}

@@ -1,0 +1,221 @@
+package web_test
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cloche-dev/cloche/web"
+)
+
+func TestSession(t *testing.T) {
+	s := serve(t, nil)
+	p := s.session(object{"metadata": object{"who": "me"}, "idle_timeout_s": 60})
+	s.execute(p+"/execute", object{"code": "x = 41"}, "ok")
+	if res := s.execute(p+"/execute", object{"code": "print(x + 1)", "language": "python"}, "ok"); res.Stdout != "42\n" {
+		t.Errorf("%+v", res)
+	}
+	var info web.SessionInfo
+	s.do("GET", p, nil).must(200, &info)
+	if info.Turns != 2 || info.Busy || info.Metadata["who"] != "me" || info.IdleTimeoutS != 60 || info.Language != "python" || *info.Limits.TimeoutMS != 30_000 {
+		t.Errorf("%+v", info)
+	}
+	s.do("PATCH", p, object{"metadata": object{"who": "you"}, "max_lifetime_s": 100}).must(200, &info)
+	if info.Metadata["who"] != "you" || info.MaxLifetimeS != 100 || info.IdleTimeoutS != 60 {
+		t.Errorf("%+v", info)
+	}
+	var list web.SessionList
+	s.do("GET", "/v1/sessions", nil).must(200, &list)
+	if len(list.Sessions) != 1 || list.Sessions[0].ID != info.ID {
+		t.Errorf("%+v", list)
+	}
+	s.do("POST", p+"/reset", nil).must(200, &info)
+	if res := s.execute(p+"/execute", object{"code": "x"}, "error"); res.Error.Name != "NameError" {
+		t.Errorf("%+v", res)
+	}
+	s.do("POST", p+"/execute", object{"code": "1", "language": "javascript"}).mustFail(400, "invalid_request", "the session's is python")
+	s.do("POST", p+"/execute", object{"code": "1", "limits": object{"memory_bytes": 1 << 30}}).mustFail(400, "invalid_request", "are the session's")
+	if r := s.do("DELETE", p, nil); r.status != 204 {
+		t.Errorf("delete: %d", r.status)
+	}
+	s.do("GET", p, nil).mustFail(404, "not_found", "session")
+	s.do("DELETE", p, nil).mustFail(404, "not_found", "session")
+}
+
+func TestSessionLanguages(t *testing.T) {
+	s := serve(t, nil)
+	p := s.session(object{"language": "javascript"})
+	s.execute(p+"/execute", object{"code": "const n = 6"}, "ok")
+	if res := s.execute(p+"/execute", object{"code": "const m: number = n * 7; console.log(m)", "language": "typescript"}, "ok"); res.Stdout != "42\n" {
+		t.Errorf("%+v", res)
+	}
+}
+
+func TestSessionsBelongToTheirKey(t *testing.T) {
+	const other = "another-key-0123456789-0123456789-0123456789"
+	s := serve(t, func(c *web.Config) {
+		c.Keys = append(c.Keys, &web.Key{Name: "other", Hash: web.HashKey(other)})
+	})
+	p := s.session(object{})
+	run := s.execute(p+"/execute", object{"code": "1"}, "ok").ID
+	s.key = other
+	for _, r := range [][2]string{{"GET", p}, {"DELETE", p}, {"POST", p + "/interrupt"}, {"GET", p + "/files"}, {"GET", p + "/archive"}, {"GET", "/v1/executions/" + run}, {"DELETE", "/v1/executions/" + run}} {
+		s.do(r[0], r[1], nil).mustFail(404, "not_found", "there is no")
+	}
+	var list web.SessionList
+	if s.do("GET", "/v1/sessions", nil).must(200, &list); len(list.Sessions) != 0 {
+		t.Errorf("%+v", list)
+	}
+}
+
+func TestBusyAndInterrupt(t *testing.T) {
+	s := serve(t, nil)
+	p := s.session(object{})
+	s.execute(p+"/execute", object{"code": "x = 1"}, "ok")
+	ended := make(chan reply)
+	go func() {
+		ended <- s.do("POST", p+"/execute", object{"code": "try:\n  while True: pass\nexcept KeyboardInterrupt:\n  print('interrupted')\n  raise"})
+	}()
+	var info web.SessionInfo
+	eventually(t, "the session is busy", func() bool {
+		s.do("GET", p, nil).must(200, &info)
+		return info.Busy && info.ExecutionID != ""
+	})
+	s.do("POST", p+"/execute", object{"code": "1"}).mustFail(409, "busy", "busy")
+	s.do("GET", p+"/files", nil).mustFail(409, "busy", "busy")
+	var running web.Execution
+	s.do("GET", "/v1/executions/"+info.ExecutionID, nil).must(200, &running)
+	if running.Status != "running" || running.SessionID != info.ID {
+		t.Errorf("%+v", running)
+	}
+	var told web.Interrupted
+	eventually(t, "it is interrupted", func() bool {
+		s.do("POST", p+"/interrupt", nil).must(200, &told)
+		return told.Interrupted
+	})
+	var res result
+	(<-ended).must(200, &res)
+	if res.Status != "cancelled" || res.Stdout != "interrupted\n" || told.ExecutionID != res.ID {
+		t.Errorf("%+v after %+v", res, told)
+	}
+	s.execute(p+"/execute", object{"code": "assert x == 1"}, "ok")
+	s.do("POST", p+"/interrupt", nil).must(200, &told)
+	if told.Interrupted {
+		t.Errorf("nothing ran, and was interrupted: %+v", told)
+	}
+}
+
+func TestSessionExpires(t *testing.T) {
+	s := serve(t, func(c *web.Config) { c.IdleTimeout = 100 * time.Millisecond })
+	p := s.session(object{})
+	eventually(t, "the session expires", func() bool { return s.do("GET", p, nil).status == 410 })
+	s.do("POST", p+"/execute", object{"code": "1"}).mustFail(410, "expired", "expired")
+}
+
+func TestSessionCap(t *testing.T) {
+	s := serve(t, func(c *web.Config) { c.Keys[0].Policy.MaxSessions = 1 })
+	p := s.session(object{})
+	r := s.do("POST", "/v1/sessions", object{})
+	r.mustFail(429, "too_many_requests", "delete one")
+	if r.header.Get("Retry-After") == "" {
+		t.Error("no Retry-After")
+	}
+	s.do("DELETE", p, nil)
+	s.session(object{})
+}
+
+func TestFiles(t *testing.T) {
+	s := serve(t, nil)
+	p := s.session(object{"limits": object{"disk_bytes": 1 << 20}})
+	content := strings.Repeat("0123456789", 10_000)
+	var w web.FileWritten
+	s.do("PUT", p+"/files/in/a%20b.txt", content).must(200, &w)
+	if w.Path != "/data/in/a b.txt" || w.Bytes != 100_000 {
+		t.Errorf("%+v", w)
+	}
+	s.execute(p+"/execute", object{"code": "d = open('in/a b.txt').read()\nassert len(d) == 100000\nopen('/tmp/t','w').write('tmp')"}, "ok")
+	r := s.do("GET", p+"/files/in/a%20b.txt", nil).must(200, nil)
+	if string(r.body) != content || !strings.HasPrefix(r.header.Get("Content-Disposition"), "attachment") {
+		t.Errorf("%d bytes, %v", len(r.body), r.header)
+	}
+	for _, path := range []string{"/files//data/in/a%20b.txt", "/files/data/in/a%20b.txt", "/files/%2Fdata%2Fin%2Fa%20b.txt", "/files/x/../in/a%20b.txt"} {
+		if r := s.do("GET", p+path, nil, "Range: bytes=10-19"); r.status != 206 || string(r.body) != "0123456789" || r.header.Get("Content-Range") != "bytes 10-19/100000" {
+			t.Errorf("%s: %d %q %v", path, r.status, r.body, r.header)
+		}
+	}
+	if r := s.do("GET", p+"/files//tmp/t", nil).must(200, nil); string(r.body) != "tmp" {
+		t.Errorf("%q", r.body)
+	}
+	if r := s.do("HEAD", p+"/files/in/a%20b.txt", nil); r.status != 200 || r.header.Get("Content-Length") != "100000" {
+		t.Errorf("head: %d %v", r.status, r.header)
+	}
+	var list web.FileList
+	s.do("GET", p+"/files?path=in", nil).must(200, &list)
+	if len(list.Files) != 1 || list.Files[0] != (web.FileInfo{Name: "a b.txt", Path: "/data/in/a b.txt", Bytes: 100_000}) {
+		t.Errorf("%+v", list)
+	}
+	s.do("GET", p+"/files", nil).must(200, &list)
+	if list.Path != "/data" || len(list.Files) != 1 || !list.Files[0].Dir {
+		t.Errorf("%+v", list)
+	}
+	if r := s.do("DELETE", p+"/files/in/a%20b.txt", nil); r.status != 204 {
+		t.Errorf("delete: %d %s", r.status, r.body)
+	}
+	s.do("GET", p+"/files/in/a%20b.txt", nil).mustFail(404, "not_found", "no such file")
+	s.do("GET", p+"/files/in", nil).mustFail(409, "conflict", "is a folder")
+	s.do("GET", p+"/files?path=none", nil).mustFail(404, "not_found", "no such file")
+	s.do("PUT", p+"/files/%00", "x").mustFail(400, "invalid_request", "invalid")
+	s.do("PUT", p+"/files/big", strings.Repeat("x", 2<<20)).mustFail(413, "too_large", "disk")
+	s.do("PUT", p+"/files/empty", "").must(200, nil)
+	s.do("GET", p+"/files/..%2f..%2f..%2f..%2fetc%2fpasswd", nil).mustFail(404, "not_found", "no such file")
+}
+
+func TestArchive(t *testing.T) {
+	s := serve(t, nil)
+	p := s.session(object{})
+	s.execute(p+"/execute", object{"code": "import os\nos.mkdir('d')\nopen('d/a','w').write('A')\nopen('b','w').write('B')"}, "ok")
+	r := s.do("GET", p+"/archive", nil).must(200, nil)
+	names := map[string]string{}
+	for tr := tar.NewReader(bytes.NewReader(r.body)); ; {
+		h, err := tr.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, _ := io.ReadAll(tr)
+		names[h.Name] = string(b)
+	}
+	if len(names) != 3 || names["d/a"] != "A" || names["b"] != "B" {
+		t.Errorf("tar %v", names)
+	}
+	z := s.do("GET", p+"/archive?format=zip", nil).must(200, nil)
+	zr, err := zip.NewReader(bytes.NewReader(z.body), int64(len(z.body)))
+	if err != nil || len(zr.File) != 3 {
+		t.Errorf("zip: %v", err)
+	}
+	for _, c := range []struct {
+		body []byte
+		kind string
+	}{{r.body, "application/x-tar"}, {z.body, "application/zip"}} {
+		q := s.session(object{})
+		var w web.ArchiveWritten
+		s.do("PUT", q+"/archive", c.body, "Content-Type: "+c.kind).must(200, &w)
+		if w.Files != 2 || w.Bytes != 2 {
+			t.Errorf("%s: %+v", c.kind, w)
+		}
+		s.execute(q+"/execute", object{"code": "assert open('d/a').read() + open('b').read() == 'AB'"}, "ok")
+		s.do("PUT", q+"/archive", c.body[:len(c.body)/3], "Content-Type: "+c.kind).mustFail(400, "invalid_request", "malformed")
+	}
+	var evil bytes.Buffer
+	tw := tar.NewWriter(&evil)
+	_ = tw.WriteHeader(&tar.Header{Name: "../../etc/x", Mode: 0o600, Size: 1})
+	_, _ = tw.Write([]byte("x"))
+	_ = tw.Close()
+	s.do("PUT", p+"/archive", evil.Bytes()).mustFail(400, "invalid_request", "leads out of it")
+}

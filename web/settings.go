@@ -1,0 +1,205 @@
+package web
+
+import (
+	"maps"
+	"math"
+	"net/http"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/cloche-dev/cloche/engine"
+	"github.com/cloche-dev/cloche/limits"
+)
+
+// What a request asks for becomes what the engine is given here, and is held against the policy of its key: it may be
+// narrower, and never wider.
+
+// engineLimits are the limits that l asks for. Fields left out are zero.
+func (l *Limits) engineLimits() (limits.Limits, error) {
+	var out limits.Limits
+	if l == nil {
+		return out, nil
+	}
+	for _, f := range []struct {
+		name string
+		v    *uint64
+		set  func(uint64)
+	}{
+		{"timeout_ms", l.TimeoutMS, func(v uint64) { out.Timeout = time.Duration(v) * time.Millisecond }},
+		{"fuel", l.Fuel, func(v uint64) { out.Fuel = v }},
+		{"memory_bytes", l.MemoryBytes, func(v uint64) { out.MemoryBytes = v }},
+		{"output_bytes", l.OutputBytes, func(v uint64) { out.OutputBytes = v }},
+		{"disk_bytes", l.DiskBytes, func(v uint64) { out.DiskBytes = v }},
+	} {
+		if f.v == nil {
+			continue
+		}
+		if *f.v == 0 || (f.name == "timeout_ms" && *f.v > uint64(math.MaxInt64/time.Millisecond)) {
+			return out, invalidf("limits.%s is %d, which is out of range", f.name, *f.v)
+		}
+		f.set(*f.v)
+	}
+	if err := out.Validate(); err != nil {
+		return out, invalidf("limits: %v", err)
+	}
+	return out, nil
+}
+
+func limitsOf(l limits.Limits) Limits {
+	ms := uint64(l.Timeout / time.Millisecond)
+	return Limits{TimeoutMS: &ms, Fuel: &l.Fuel, MemoryBytes: &l.MemoryBytes, OutputBytes: &l.OutputBytes, DiskBytes: &l.DiskBytes}
+}
+
+// narrow gives what a request asks for, filled up from base, if the policy allows it.
+func (p Policy) narrow(asked, base limits.Limits) (limits.Limits, error) {
+	for _, f := range []struct {
+		name       string
+		asked, max uint64
+	}{
+		{"timeout_ms", uint64(asked.Timeout / time.Millisecond), uint64(p.Max.Timeout / time.Millisecond)},
+		{"fuel", asked.Fuel, p.Max.Fuel},
+		{"memory_bytes", asked.MemoryBytes, p.Max.MemoryBytes},
+		{"output_bytes", asked.OutputBytes, p.Max.OutputBytes},
+		{"disk_bytes", asked.DiskBytes, p.Max.DiskBytes},
+	} {
+		if f.asked > f.max {
+			e := invalidf("limits.%s is %d, and this key may ask for %d at most", f.name, f.asked, f.max)
+			e.details = map[string]any{"field": "limits." + f.name, "max": f.max}
+			return asked, e
+		}
+	}
+	// Who asks for more time means to compute longer, and does not know what fuel is.
+	if asked.Fuel == 0 && asked.Timeout > base.Timeout {
+		asked.Fuel = min(uint64(float64(base.Fuel)*(float64(asked.Timeout)/float64(base.Timeout))), p.Max.Fuel)
+	}
+	return asked.Or(base), nil
+}
+
+// languageOf checks a language.
+func languageOf(name string) (string, error) {
+	switch name {
+	case "":
+		return engine.Python, nil
+	case engine.Python, engine.JavaScript, engine.TypeScript:
+		return name, nil
+	}
+	return "", invalidf("language %s is unknown: use python, javascript or typescript", quoted(name))
+}
+
+// options describe the sandbox that a request asks for.
+func (f *SandboxFields) options(language string, k *Key) (engine.Options, error) {
+	language, err := languageOf(language)
+	if err != nil {
+		return engine.Options{}, err
+	}
+	asked, err := f.Limits.engineLimits()
+	if err != nil {
+		return engine.Options{}, err
+	}
+	o := engine.Options{Language: language, Seed: f.Seed}
+	if o.Limits, err = k.Policy.narrow(asked, k.Policy.Limits); err != nil {
+		return o, err
+	}
+	if f.Network != nil && len(f.Network.Allow) > 0 {
+		return o, fail(http.StatusForbidden, codeForbidden, "network.allow: this key allows no network")
+	}
+	if o.Env, err = environment(k.Policy.Env, f.Env); err != nil {
+		return o, err
+	}
+	o.Files, err = files(f.Files)
+	return o, err
+}
+
+func environment(base, own map[string]string) (map[string]string, error) {
+	if len(own) == 0 {
+		return base, nil
+	}
+	env := maps.Clone(base)
+	if env == nil {
+		env = map[string]string{}
+	}
+	for k, v := range own {
+		if err := limits.CheckEnv(k, v); err != nil {
+			return nil, invalidf("env: %v", err)
+		}
+		env[k] = v
+	}
+	return env, nil
+}
+
+func files(list []FileContent) ([]engine.File, error) {
+	out := make([]engine.File, len(list))
+	for i, f := range list {
+		b, err := f.bytes()
+		if err != nil {
+			return nil, err
+		}
+		if f.Path == "" || strings.HasSuffix(f.Path, "/") || strings.Contains(f.Path, "\x00") {
+			return nil, invalidf("files[%d].path is %s: it must name a file, such as sales.csv", i, quoted(f.Path))
+		}
+		out[i] = engine.File{Path: f.Path, Content: b}
+	}
+	return out, nil
+}
+
+// turn describes the program that a request brings.
+func (f *TurnFields) turn() (engine.Turn, error) {
+	t := engine.Turn{Code: f.Code, Name: f.Name, Args: f.Args}
+	if strings.ContainsAny(f.Name, "/\x00\n\r") || len(f.Name) > 128 {
+		return t, invalidf("name is %s: it must be a plain file name, such as report.py", quoted(f.Name))
+	}
+	for _, a := range f.Args {
+		if strings.Contains(a, "\x00") {
+			return t, invalidf("an argument may not hold NUL")
+		}
+	}
+	if f.Stdin != nil {
+		t.Stdin = strings.NewReader(*f.Stdin)
+	}
+	if len(f.Inputs) > 0 {
+		t.Inputs = make(map[string]any, len(f.Inputs))
+		for k, v := range f.Inputs {
+			if !identifier(k) {
+				return t, invalidf("inputs: %s is not a name that a variable can have", quoted(k))
+			}
+			t.Inputs[k] = v
+		}
+	}
+	return t, checkPatterns(f.Collect)
+}
+
+func identifier(s string) bool {
+	for i, r := range s {
+		if r != '_' && !unicode.IsLetter(r) && (i == 0 || !unicode.IsDigit(r)) {
+			return false
+		}
+	}
+	return s != "" && len(s) <= 256
+}
+
+// seconds is a duration that a request gives in seconds.
+func seconds(name string, v *float64, low, high time.Duration) (time.Duration, error) {
+	if v == nil {
+		return 0, nil
+	}
+	d := *v * float64(time.Second)
+	if math.IsNaN(d) || d < float64(low) || d > float64(high) {
+		return 0, invalidf("%s is %v, must be from %v to %v", name, *v, low.Seconds(), high.Seconds())
+	}
+	return time.Duration(d), nil
+}
+
+// checkMetadata bounds what a client may leave with us.
+func checkMetadata(m map[string]string) error {
+	const most, longest = 64, 1024
+	if len(m) > most {
+		return invalidf("metadata has %d names, at most %d are kept", len(m), most)
+	}
+	for k, v := range m {
+		if k == "" || len(k) > longest || len(v) > longest {
+			return invalidf("metadata %s: a name is 1 to %d bytes long, a text up to %d", quoted(k), longest, longest)
+		}
+	}
+	return nil
+}
