@@ -295,7 +295,7 @@ func (t *tree) changes(since vfs.Mark) []FileChange {
 		if c.Kind == vfs.KindDir {
 			continue
 		}
-		fc := FileChange{Path: c.Path, From: c.From, Op: c.Op.String(), Bytes: uint64(c.Size)}
+		fc := FileChange{Path: c.Path, From: c.From, Op: c.Op.String(), Bytes: uint64(c.Size), Link: c.Kind == vfs.KindLink}
 		if c.Op != vfs.OpDeleted && c.Kind == vfs.KindRegular {
 			t.describe(&fc, &left)
 		}

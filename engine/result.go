@@ -97,6 +97,7 @@ type FileChange struct {
 	Bytes  uint64 `json:"bytes"`
 	SHA256 string `json:"sha256,omitempty"`
 	MIME   string `json:"mime,omitempty"`
+	Link   bool   `json:"link,omitempty"` // it is a symbolic link
 }
 
 // Exception is a run that ended by the guest's own exception or exit code.

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/cpu"
 
+	"github.com/cloche-dev/cloche/cmd/cloche/internal/wall"
 	"github.com/cloche-dev/cloche/engine/memimage"
 	"github.com/cloche-dev/cloche/limits"
 	"github.com/cloche-dev/cloche/runtimes"
@@ -32,7 +33,7 @@ Exit status:
 `
 }
 
-// report is what doctor found. States are "ok", "missing", "slow" or "broken"; Why is empty for "ok".
+// report is what doctor found. States are "ok", "missing", "slow", "weak" or "broken"; Why is empty for "ok".
 type report struct {
 	Version  string         `json:"version"`
 	System   string         `json:"system"`
@@ -76,12 +77,14 @@ const (
 	stateOK      = "ok"
 	stateMissing = "missing"
 	stateSlow    = "slow"
+	stateWeak    = "weak"
 	stateBroken  = "broken"
 )
 
 // Run prints the report.
 func (c *doctorCmd) Run(a *app) error {
 	r, broken := a.examine()
+	r.Checks = append(r.Checks, wallCheck())
 	if c.JSON {
 		enc := json.NewEncoder(a.out)
 		enc.SetIndent("", "  ")
@@ -213,6 +216,20 @@ func resetCheck() check {
 	return c
 }
 
+// wallCheck puts up the second wall around this process, which has nothing left to do but to say so.
+func wallCheck() check {
+	c := check{Name: "second wall", State: stateOK}
+	report, err := raise(wall.Config{})
+	c.Is = report.String()
+	switch {
+	case err != nil:
+		c.State, c.Why = stateBroken, err.Error()+"; cloche run --no-wall goes without"
+	case !report.Stands():
+		c.State, c.Why = stateWeak, report.Missing()
+	}
+	return c
+}
+
 func cpuCheck() check {
 	c := check{Name: "processors", State: stateOK, Is: fmt.Sprint(runtime.GOMAXPROCS(0))}
 	if runtime.GOMAXPROCS(0) == 1 {
@@ -305,9 +322,11 @@ func (r report) print(w io.Writer) {
 
 // verdict sums the report up in a sentence.
 func (r report) verdict() string {
-	var slow, broken []string
+	var slow, weak, broken []string
 	for _, c := range r.Checks {
 		switch c.State {
+		case stateWeak:
+			weak = append(weak, c.Name)
 		case stateSlow:
 			slow = append(slow, c.Name)
 		case stateBroken:
@@ -328,6 +347,8 @@ func (r report) verdict() string {
 		return "Programs cannot run: see " + strings.Join(broken, ", ") + "."
 	case len(waiting) > 0:
 		return "Not set up yet: " + strings.Join(waiting, ", ") + ". Run cloche setup."
+	case len(weak) > 0:
+		return "Ready; the system offers less protection than it could: see " + strings.Join(append(weak, slow...), ", ") + "."
 	case len(slow) > 0:
 		return "Ready; slower than it could be: see " + strings.Join(slow, ", ") + "."
 	default:

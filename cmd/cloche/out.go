@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/cloche-dev/cloche/engine"
@@ -21,6 +22,7 @@ type outFolder struct {
 	figures int
 	written map[string]bool // names that this process wrote
 	left    uint64          // bytes that may still be written
+	mounted []string        // folders of the sandbox whose files are the host's: they are where they belong
 }
 
 // openOut opens the folder, into which at most that many bytes will be written: a program can make files of any
@@ -36,6 +38,21 @@ func openOut(dir string, most uint64) (*outFolder, error) {
 	return &outFolder{root: root, written: map[string]bool{}, left: most}, nil
 }
 
+// leaveMounted tells that files in these mounts are not to be written.
+func (o *outFolder) leaveMounted(mounts []limits.Mount) {
+	for _, m := range mounts {
+		if m.Mode == limits.ReadWrite {
+			o.mounted = append(o.mounted, m.Guest)
+		}
+	}
+}
+
+func (o *outFolder) onHost(guest string) bool {
+	return slices.ContainsFunc(o.mounted, func(dir string) bool {
+		return guest == dir || strings.HasPrefix(guest, strings.TrimSuffix(dir, "/")+"/")
+	})
+}
+
 // Close releases the folder.
 func (o *outFolder) Close() error { return o.root.Close() }
 
@@ -49,10 +66,12 @@ func (o *outFolder) save(res *engine.Result, files *engine.Files) error {
 		}
 	}
 	for _, c := range res.FilesChanged {
-		if c.Op == "deleted" {
+		if c.Op == "deleted" || o.onHost(c.Path) {
 			continue
 		}
-		note(o.copy(files, c))
+		if err := o.copy(files, c); !c.Link { // a link is worth a copy of the file that it leads to, if it leads to one
+			note(err)
+		}
 	}
 	for _, png := range res.Charts() {
 		note(o.write(o.nextFigure(), bytes.NewReader(png)))

@@ -56,6 +56,7 @@ func (c *replCmd) Run(a *app) (err error) {
 		if r.out, err = openOut(c.Out, p.limits.DiskBytes+p.limits.ResultBytes); err != nil {
 			return err
 		}
+		r.out.leaveMounted(p.mounts)
 		defer func() { err = errors.Join(err, r.out.Close()) }()
 	}
 	eng, err := engine.New(engine.Config{

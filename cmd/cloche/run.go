@@ -44,6 +44,7 @@ type sandboxFlags struct {
 	Fuel    countFlag    `placeholder:"N" help:"Instructions."`
 	Disk    sizeFlag     `placeholder:"64MiB" help:"Bytes in the sandbox's own files."`
 	Output  sizeFlag     `placeholder:"1MiB" help:"Bytes of output, and as many of error output; more is dropped."`
+	NoWall  bool         `help:"Leave out the second wall, which lets the operating system refuse this process what the sandbox does not need (see cloche doctor)."`
 }
 
 func (runCmd) Help() string {
@@ -75,6 +76,7 @@ func (c *runCmd) Run(a *app) (err error) {
 		if out, err = openOut(c.Out, p.limits.DiskBytes+p.limits.ResultBytes); err != nil {
 			return err
 		}
+		out.leaveMounted(p.mounts)
 		defer func() { err = errors.Join(err, out.Close()) }()
 	}
 	stdin, closeStdin, err := openStdin(c.Stdin, a.in)
@@ -90,6 +92,9 @@ func (c *runCmd) Run(a *app) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, eng.Close()) }()
+	if err := c.raiseWall(a, eng, p, programs[0].language); err != nil {
+		return err
+	}
 	r := &runner{app: a, cmd: c, out: out, stdin: stdin}
 	if c.Session {
 		return r.session(eng, o, programs)

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"os"
+
+	"github.com/cloche-dev/cloche/cmd/cloche/internal/wall"
+	"github.com/cloche-dev/cloche/engine"
+	"github.com/cloche-dev/cloche/limits"
+)
+
+// raise puts up the second wall. main sets it: a process of tests, which goes on, has none.
+var raise = func(wall.Config) (wall.Report, error) { return nil, nil }
+
+// wallFor is the wall for sandboxes with these mounts, whose interpreters are loaded; their files are open, so that
+// nothing else needs to be read. out is a folder for files of theirs, or "".
+func wallFor(mounts []limits.Mount, out string) wall.Config {
+	var c wall.Config
+	for _, m := range mounts {
+		if info, err := os.Stat(m.Host); err == nil && info.IsDir() && m.Mode == limits.ReadWrite {
+			c.Write = append(c.Write, m.Host)
+		} else {
+			c.Read = append(c.Read, m.Host)
+		}
+	}
+	if out != "" {
+		c.Write = append(c.Write, out)
+	}
+	return c
+}
+
+// raiseWall loads the interpreter of a sandbox and puts up the wall for it.
+func (f *sandboxFlags) raiseWall(a *app, eng *engine.Engine, p effective, language string) error {
+	if f.NoWall {
+		return nil
+	}
+	if err := eng.Prepare(a.ctx, language); err != nil {
+		return err
+	}
+	_, err := raise(wallFor(p.mounts, f.Out))
+	return err
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cloche-dev/cloche/engine"
+	"github.com/cloche-dev/cloche/runtimes"
+)
+
+// seen are the system calls that strace may show once the wall stands: what Go's scheduler and memory take, and what is
+// done with open files and with names below open folders.
+var seen = strings.Fields(`
+	futex nanosleep clock_nanosleep sched_yield sched_getaffinity tgkill getpid gettid rt_sigreturn rt_sigaction rt_sigprocmask
+	sigaltstack clone clone3 rseq set_robust_list exit exit_group restart_syscall epoll_pwait epoll_ctl epoll_create1 eventfd2
+	mmap munmap mprotect madvise mremap brk prctl memfd_create
+	read write pread64 pwrite64 lseek close fcntl ioctl fstat fstatfs getdents64 pipe2 flock getrandom
+	openat newfstatat statx readlinkat mkdirat unlinkat renameat linkat symlinkat ftruncate fallocate utimensat fsync
+`)
+
+// TestWallUnderStrace runs hostile programs behind the wall and reads in strace's record which system calls the process
+// made from then on: only those it needs, and no file was opened but below a folder that was open already.
+func TestWallUnderStrace(t *testing.T) {
+	strace, err := exec.LookPath("strace")
+	if err != nil {
+		t.Skip("there is no strace")
+	}
+	dir, err := runtimes.DefaultCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ready := readyLanguages(t, dir)
+	for language, programs := range map[string][]string{
+		engine.JavaScript: {"paths.js", "floods.js", "memory.js", "recursion.js", "engine_bugs.js", "mounts.js"},
+		engine.Python:     {"paths.py", "descriptors.py", "door.py", "mounts.py"},
+	} {
+		if !slices.Contains(ready, language) {
+			t.Logf("%s is not set up: run make setup", language)
+			continue
+		}
+		record := filepath.Join(t.TempDir(), "record")
+		args := []string{"-f", "-qq", "-o", record, "cloche", "run", "--session", "--timeout", "5s",
+			"--mount", t.TempDir() + ":/rw:rw", "--mount", t.TempDir() + ":/ro", "--out", t.TempDir()}
+		for _, p := range programs {
+			args = append(args, filepath.Join("../../testdata/hostile", p))
+		}
+		cmd := exec.Command(strace, args...)
+		cmd.Env = append(os.Environ(), runtimes.CacheEnv+"="+dir)
+		out, err := cmd.CombinedOutput()
+		text, errRead := os.ReadFile(record)
+		if errRead != nil {
+			t.Skipf("strace cannot be used here: %v, %v\n%s", err, errRead, out)
+		}
+		behindWall(t, text)
+	}
+}
+
+// started is the start of a call in strace's record, and anywhere its arguments when it opens an absolute path.
+var (
+	started  = regexp.MustCompile(`^\d+ +([a-z0-9_]+)\((.*)$`)
+	anywhere = regexp.MustCompile(`^AT_FDCWD, "/`)
+)
+
+func behindWall(t *testing.T, record []byte) {
+	t.Helper()
+	_, after, found := bytes.Cut(record, []byte("seccomp(SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC"))
+	if !found {
+		t.Fatal("no wall was put up")
+	}
+	calls := map[string]int{}
+	for line := range bytes.Lines(after) {
+		line = bytes.TrimRight(line, "\n")
+		m := started.FindSubmatch(line)
+		if m == nil {
+			continue
+		}
+		name := string(m[1])
+		calls[name]++
+		if !slices.Contains(seen, name) {
+			t.Errorf("it made a call that it has no need of: %s", line)
+		}
+		if name == "openat" && anywhere.Match(m[2]) && !bytes.Contains(line, []byte("= -1 E")) && !bytes.Contains(line, []byte("unfinished")) {
+			if !bytes.Contains(line, []byte(os.TempDir())) { // the mounts
+				t.Errorf("it opened a file: %s", line)
+			}
+		}
+	}
+	if calls["openat"] == 0 || calls["futex"] == 0 {
+		t.Errorf("the record lacks what was done: %v", calls)
+	}
+	t.Logf("behind the wall: %v", calls)
+}
