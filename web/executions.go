@@ -20,6 +20,7 @@ type execution struct {
 	key      *Key
 	session  string // id, or ""
 	language string
+	detached bool // it goes on when its client leaves
 	started  time.Time
 	log      *eventLog
 	ctx      context.Context // of the run

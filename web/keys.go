@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/http"
@@ -99,6 +100,16 @@ func (r keyring) find(secret string) *Key {
 func bearer(r *http.Request) string {
 	const scheme = "Bearer "
 	h := r.Header["Authorization"]
+	if len(h) == 0 && r.Header.Get("Upgrade") != "" { // a page cannot give a WebSocket a header
+		for _, protocols := range r.Header["Sec-Websocket-Protocol"] {
+			for p := range strings.SplitSeq(protocols, ",") {
+				if encoded, ok := strings.CutPrefix(strings.TrimSpace(p), bearerProtocol); ok {
+					b, _ := base64.RawURLEncoding.DecodeString(encoded)
+					return string(b)
+				}
+			}
+		}
+	}
 	if len(h) != 1 || len(h[0]) < len(scheme) || !strings.EqualFold(h[0][:len(scheme)], scheme) {
 		return ""
 	}

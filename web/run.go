@@ -30,8 +30,9 @@ func (s *Server) execute(x *exchange, _ echo.Context) error {
 		return err
 	}
 	run := s.newExecution(x.key, "", o.Language)
+	run.detached = req.Detach
 	return s.perform(x, run, program{
-		detach: req.Detach, collect: req.Collect, timeout: o.Limits.Timeout,
+		collect: req.Collect, timeout: o.Limits.Timeout,
 		run: func(ctx context.Context, onEvent func(engine.Event)) (*engine.Result, *engine.Files, error) {
 			res, err := s.cfg.Engine.Run(ctx, engine.Job{
 				ID: run.id, Language: o.Language, Code: t.Code, Name: t.Name, Args: t.Args, Env: o.Env, Stdin: t.Stdin,
@@ -47,9 +48,9 @@ func (s *Server) execute(x *exchange, _ echo.Context) error {
 
 // program is what perform runs.
 type program struct {
-	detach  bool
 	collect []string
 	timeout time.Duration
+	turn    *engine.Turn // of a session; may be changed before it runs
 	run     func(ctx context.Context, onEvent func(engine.Event)) (*engine.Result, *engine.Files, error)
 	// over is called when the program has ended, before its answer is sent. Nil: nothing is to be done.
 	over func()
@@ -58,14 +59,9 @@ type program struct {
 // perform waits for a place, runs p, and answers in the form that the client asked for: one Result, a stream of events, or
 // at once with where the Result will be.
 func (s *Server) perform(x *exchange, run *execution, p program) error {
-	if err := s.admit(x, run, p); err != nil {
-		run.cancel(nil)
-		if p.over != nil {
-			p.over()
-		}
+	if err := s.start(x.r.Context(), run, p); err != nil {
 		return err
 	}
-	s.runs.add(run)
 	format := streamFormat(x.r)
 	if format == formatNone && prefersAsync(x.r) {
 		go s.drive(run, p)
@@ -73,7 +69,7 @@ func (s *Server) perform(x *exchange, run *execution, p program) error {
 		x.Header().Set("Preference-Applied", "respond-async")
 		return x.reply(http.StatusAccepted, run.info())
 	}
-	if !p.detach {
+	if !run.detached {
 		stop := context.AfterFunc(x.r.Context(), func() { run.cancel(errClientLeft) })
 		defer stop()
 	}
@@ -85,14 +81,27 @@ func (s *Server) perform(x *exchange, run *execution, p program) error {
 	return s.stream(x, run, format, 0, true)
 }
 
-// admit waits for a place to run. Who leaves meanwhile has no run.
-func (s *Server) admit(x *exchange, run *execution, p program) error {
+// start waits for a place to run, and notes the run. Who leaves meanwhile, which is when ctx ends, has none.
+func (s *Server) start(ctx context.Context, run *execution, p program) error {
+	err := s.admit(ctx, run)
+	if err != nil {
+		run.cancel(nil)
+		if p.over != nil {
+			p.over()
+		}
+		return err
+	}
+	s.runs.add(run)
+	return nil
+}
+
+func (s *Server) admit(ctx context.Context, run *execution) error {
 	if err := s.begin(); err != nil {
 		return err
 	}
-	stop := context.AfterFunc(x.r.Context(), func() { run.cancel(errClientLeft) })
+	stop := context.AfterFunc(ctx, func() { run.cancel(errClientLeft) })
 	err := s.gate.enter(run.ctx, run.key)
-	if err == nil && !stop() && !p.detach {
+	if err == nil && !stop() {
 		s.gate.leave(run.key)
 		err = errClientLeft
 	}

@@ -39,6 +39,7 @@ type Server struct {
 
 	// stopping says that no new work is taken; ended is the context of all runs, cancelled when their time is over.
 	stopping atomic.Bool
+	quit     chan struct{} // closed when stopping begins
 	// preparing says that the interpreters are not loaded yet.
 	preparing atomic.Bool
 	ended     context.Context
@@ -57,7 +58,7 @@ func New(cfg Config) (*Server, error) {
 	if err := cfg.check(); err != nil {
 		return nil, fmt.Errorf("new server: %w", err)
 	}
-	s := &Server{cfg: cfg, gate: newGate(cfg.MaxRuns, cfg.QueueWait)}
+	s := &Server{cfg: cfg, quit: make(chan struct{}), gate: newGate(cfg.MaxRuns, cfg.QueueWait)}
 	for _, k := range cfg.Keys {
 		own := *k
 		own.Policy = own.Policy.withDefaults()
@@ -103,6 +104,8 @@ func (s *Server) table() []route {
 		{"POST", "/v1/sessions/:id/execute", s.executeTurn},
 		{"POST", "/v1/sessions/:id/interrupt", s.interruptSession},
 		{"POST", "/v1/sessions/:id/reset", s.resetSession},
+
+		{"GET", "/v1/sessions/:id/ws", s.sessionSocket},
 
 		{"GET", "/v1/sessions/:id/files", s.listFiles},
 		{"GET", "/v1/sessions/:id/files/*", s.getFile},
@@ -292,7 +295,9 @@ func (s *Server) begin() error {
 // called beside this one.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
-	s.stopping.Store(true)
+	if !s.stopping.Swap(true) {
+		close(s.quit)
+	}
 	s.mu.Unlock()
 	done := make(chan struct{})
 	go func() {

@@ -456,7 +456,8 @@ func (s *Server) turnProgram(sn *session, req *TurnRequest) (program, *execution
 	if t.Name == "" && language != sn.language {
 		t.Name = fmt.Sprintf("turn%d%s", sn.eng.Info().Turns+1, map[string]string{engine.TypeScript: ".ts", engine.JavaScript: ".js"}[language])
 	}
-	p = program{detach: req.Detach, collect: req.Collect, timeout: t.Limits.Or(sn.limits).Timeout}
+	run.detached = req.Detach
+	p = program{turn: &t, collect: req.Collect, timeout: t.Limits.Or(sn.limits).Timeout}
 	p.over = func() { sn.release(run) }
 	p.run = func(ctx context.Context, onEvent func(engine.Event)) (*engine.Result, *engine.Files, error) {
 		for _, f := range put {

@@ -1,0 +1,306 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/labstack/echo/v4"
+)
+
+// subprotocol is what a WebSocket client asks for. One that cannot set headers, such as a page, also asks for
+// bearerProtocol followed by its key in base64url.
+const (
+	subprotocol    = "cloche"
+	bearerProtocol = "cloche.bearer."
+)
+
+// SocketMessage is what a client sends over a WebSocket.
+type SocketMessage struct {
+	// Type is execute (with the fields of a turn), interrupt, or stdin.
+	Type string `json:"type"`
+	TurnRequest
+	// Text of a stdin message is what the program reads next; EOF says that nothing more will come.
+	Text string `json:"text,omitempty"`
+	EOF  bool   `json:"eof,omitempty"`
+}
+
+// socket is one WebSocket: turns of a session, one after another, with their events as they happen.
+type socket struct {
+	s    *Server
+	x    *exchange
+	sn   *session
+	conn *websocket.Conn
+	ctx  context.Context // ends with the connection
+
+	// mu guards all below.
+	mu    sync.Mutex
+	run   *execution // the turn that runs
+	stdin *pipe      // its standard input
+	turns sync.WaitGroup
+}
+
+// sessionSocket answers GET …/ws.
+func (s *Server) sessionSocket(x *exchange, c echo.Context) error {
+	sn, err := s.sessions.find(c.Param("id"), x.key)
+	if err != nil {
+		return err
+	}
+	if err := s.begin(); err != nil {
+		return err
+	}
+	defer s.work.Done()
+	x.status = 101 // or what Accept answers
+	conn, err := websocket.Accept(x.ResponseWriter, x.r, &websocket.AcceptOptions{
+		Subprotocols: []string{subprotocol}, CompressionMode: websocket.CompressionDisabled,
+		InsecureSkipVerify: true, // the guard has checked the origin
+	})
+	if err != nil {
+		return nil
+	}
+	conn.SetReadLimit(s.cfg.MaxBodyBytes)
+	ctx, cancel := context.WithCancelCause(s.ended)
+	k := &socket{s: s, x: x, sn: sn, conn: conn, ctx: ctx}
+	var pings sync.WaitGroup
+	pings.Go(k.ping)
+	err = k.read()
+	cancel(errClientLeft)
+	k.leave()
+	k.turns.Wait()
+	pings.Wait()
+	if errors.Is(err, errServerStopping) {
+		return conn.Close(websocket.StatusGoingAway, "the server is stopping")
+	}
+	return conn.CloseNow()
+}
+
+// leave stops the turn of a client that is gone, unless it is detached.
+func (k *socket) leave() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.stdin != nil {
+		k.stdin.end()
+	}
+	if k.run != nil && !k.run.detached {
+		k.run.cancel(errClientLeft)
+	}
+}
+
+// ping finds out that a client is gone, and that the server is stopping.
+func (k *socket) ping() {
+	tick := time.NewTicker(k.s.cfg.Ping)
+	defer tick.Stop()
+	quit := k.s.quit
+	for {
+		select {
+		case <-k.ctx.Done():
+			return
+		case <-quit:
+			k.turns.Wait() // the read that waits is ended once the turn has been told
+			quit = nil
+			_ = k.conn.Close(websocket.StatusGoingAway, "the server is stopping")
+		case <-tick.C:
+			ctx, cancel := context.WithTimeout(k.ctx, k.s.cfg.WriteTimeout)
+			err := k.conn.Ping(ctx)
+			cancel()
+			if err != nil {
+				_ = k.conn.CloseNow()
+			}
+		}
+	}
+}
+
+// read serves messages until the client leaves.
+func (k *socket) read() error {
+	for {
+		kind, b, err := k.conn.Read(k.ctx)
+		if err != nil {
+			return context.Cause(k.ctx)
+		}
+		if kind != websocket.MessageText {
+			err = invalidf("a message must be text that holds a JSON object")
+		} else {
+			err = k.message(b)
+		}
+		if err == nil {
+			continue
+		}
+		e, fault := asAPIError(err)
+		if fault != nil {
+			k.s.fault(k.x, "message failed")
+		}
+		if k.write(refusal{"refused", ErrorInfo{Code: e.code, Message: e.message, Details: e.details}}) != nil {
+			return nil
+		}
+	}
+}
+
+// refusal tells that a message was not heeded.
+type refusal struct {
+	Type  string    `json:"type"`
+	Error ErrorInfo `json:"error"`
+}
+
+func (k *socket) message(b []byte) error {
+	var m SocketMessage
+	if err := decodeJSON(b, &m); err != nil {
+		return err
+	}
+	switch m.Type {
+	case "execute":
+		return k.execute(&m.TurnRequest)
+	case "interrupt":
+		k.sn.eng.Interrupt()
+		return nil
+	case "stdin":
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if k.stdin == nil {
+			return fail(409, codeConflict, "no program runs that reads from this connection")
+		}
+		return k.stdin.write(m.Text, m.EOF)
+	}
+	return invalidf("type is %s: use execute, interrupt or stdin", quoted(m.Type))
+}
+
+// execute starts a turn, whose events are written as they come.
+func (k *socket) execute(req *TurnRequest) error {
+	p, run, err := k.s.turnProgram(k.sn, req)
+	if err != nil {
+		return err
+	}
+	var stdin *pipe
+	if req.Stdin == nil {
+		stdin = newPipe()
+		p.turn.Stdin = stdin
+	}
+	if err := k.sn.acquire(k.ctx, run); err != nil {
+		return err
+	}
+	release := p.over
+	p.over = func() {
+		k.mu.Lock()
+		k.run, k.stdin = nil, nil
+		k.mu.Unlock()
+		if stdin != nil {
+			stdin.end()
+		}
+		release()
+	}
+	k.mu.Lock()
+	k.run, k.stdin = run, stdin
+	k.mu.Unlock()
+	k.turns.Go(func() {
+		if err := k.s.start(k.ctx, run, p); err != nil {
+			e, _ := asAPIError(err)
+			_ = k.write(refusal{"refused", ErrorInfo{Code: e.code, Message: e.message}})
+			return
+		}
+		go k.s.drive(run, p)
+		k.tell(run)
+	})
+	return nil
+}
+
+// tell writes the events of a run.
+func (k *socket) tell(run *execution) {
+	if run.log.follow() {
+		defer run.log.unfollow()
+	}
+	for after := uint64(0); ; {
+		events, news := run.log.take(after, true)
+		if len(events) == 0 && news == nil {
+			return
+		}
+		for _, e := range events {
+			if k.send(e.json) != nil {
+				return
+			}
+			after = e.id
+		}
+		if len(events) > 0 {
+			continue
+		}
+		select {
+		case <-news:
+		case <-k.ctx.Done():
+			if !run.detached {
+				<-run.done
+			}
+			return
+		}
+	}
+}
+
+func (k *socket) write(v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return k.send(b)
+}
+
+func (k *socket) send(b []byte) error {
+	ctx, cancel := context.WithTimeout(k.ctx, k.s.cfg.WriteTimeout)
+	defer cancel()
+	return k.conn.Write(ctx, websocket.MessageText, b)
+}
+
+// pipe is standard input that comes in messages. A reader waits for the next one.
+type pipe struct {
+	mu    sync.Mutex
+	ready sync.Cond
+	text  []byte
+	ended bool
+}
+
+// maxUnread is how much input may wait for a program to read it.
+const maxUnread = 1 << 20
+
+func newPipe() *pipe {
+	p := &pipe{}
+	p.ready.L = &p.mu
+	return p
+}
+
+func (p *pipe) write(text string, eof bool) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.ended && text != "":
+		return fail(409, codeConflict, "standard input has ended")
+	case len(p.text)+len(text) > maxUnread:
+		return fail(413, codeTooLarge, "the program has not read %d bytes of its standard input yet", len(p.text))
+	}
+	p.text = append(p.text, text...)
+	p.ended = p.ended || eof
+	p.ready.Broadcast()
+	return nil
+}
+
+// end says that nothing more will come.
+func (p *pipe) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ended = true
+	p.ready.Broadcast()
+}
+
+// Read implements io.Reader.
+func (p *pipe) Read(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for len(p.text) == 0 && !p.ended {
+		p.ready.Wait()
+	}
+	if len(p.text) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(b, p.text)
+	p.text = p.text[n:]
+	return n, nil
+}
