@@ -15,6 +15,7 @@ import (
 	"github.com/peterh/liner"
 	"golang.org/x/term"
 
+	"github.com/cloche-dev/cloche/cmd/cloche/internal/wall"
 	"github.com/cloche-dev/cloche/engine"
 )
 
@@ -26,7 +27,7 @@ type replCmd struct {
 
 const replHelp = `:help    this text
 :reset   forget all names, and start with the files that were given
-:load F  run a file of this machine as one turn
+:load F  run a file of this machine, below the working folder, as one turn
 :quit    leave; Ctrl-D does too
 Ctrl-C   stop the turn that runs (the session stays), or drop the lines typed so far
 `
@@ -66,6 +67,9 @@ func (c *replCmd) Run(a *app) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, eng.Close()) }()
+	if err := c.raiseWall(a, eng, p, c.Lang, replWall(c.Lang)); err != nil {
+		return err
+	}
 	if r.s, err = eng.Open(a.ctx, o); err != nil {
 		return err
 	}
@@ -293,4 +297,19 @@ func historyFile(language string) string {
 		return ""
 	}
 	return filepath.Join(dir, "cloche", "history-"+language)
+}
+
+// replWall is what somebody who types needs of the wall: the terminal, :load of files below the working folder, and the
+// history.
+func replWall(language string) wall.Config {
+	c := wall.Config{Terminal: true}
+	if dir, err := os.Getwd(); err == nil {
+		c.Read = append(c.Read, dir)
+	}
+	if file := historyFile(language); file != "" {
+		if dir := filepath.Dir(file); os.MkdirAll(dir, 0o700) == nil {
+			c.Write = append(c.Write, dir)
+		}
+	}
+	return c
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cloche-dev/cloche/cmd/cloche/internal/wall"
 	"github.com/cloche-dev/cloche/engine"
 	"github.com/cloche-dev/cloche/limits"
 )
@@ -92,7 +93,7 @@ func (c *runCmd) Run(a *app) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, eng.Close()) }()
-	if err := c.raiseWall(a, eng, p, programs[0].language); err != nil {
+	if err := c.raiseWall(a, eng, p, programs[0].language, wall.Config{}); err != nil {
 		return err
 	}
 	r := &runner{app: a, cmd: c, out: out, stdin: stdin}

@@ -28,14 +28,16 @@ func wallFor(mounts []limits.Mount, out string) wall.Config {
 	return c
 }
 
-// raiseWall loads the interpreter of a sandbox and puts up the wall for it.
-func (f *sandboxFlags) raiseWall(a *app, eng *engine.Engine, p effective, language string) error {
+// raiseWall loads the interpreter of a sandbox and puts up the wall for it, and for what else the command needs.
+func (f *sandboxFlags) raiseWall(a *app, eng *engine.Engine, p effective, language string, also wall.Config) error {
 	if f.NoWall {
 		return nil
 	}
 	if err := eng.Prepare(a.ctx, language); err != nil {
 		return err
 	}
-	_, err := raise(wallFor(p.mounts, f.Out))
+	c := wallFor(p.mounts, f.Out)
+	also.Read, also.Write = append(also.Read, c.Read...), append(also.Write, c.Write...)
+	_, err := raise(also)
 	return err
 }

@@ -27,6 +27,7 @@ type wasmCmd struct {
 	Fuel    countFlag    `placeholder:"N" help:"Instructions."`
 	Disk    sizeFlag     `placeholder:"64MiB" help:"Bytes in the sandbox's own files."`
 	Output  sizeFlag     `placeholder:"1MiB" help:"Bytes of output, and as many of error output; more is dropped."`
+	NoWall  bool         `help:"Leave out the second wall (see cloche run --help)."`
 }
 
 func (wasmCmd) Help() string {
@@ -71,6 +72,13 @@ func (c *wasmCmd) Run(a *app) (err error) {
 	}
 	defer closeStdin()
 	cmd.Stdin = stdin
+	if !c.NoWall {
+		w := wallFor(cmd.Mounts, "")
+		w.Code = true // the module is compiled behind it
+		if _, err := raise(w); err != nil {
+			return err
+		}
+	}
 	res, err := engine.RunCommand(a.ctx, cmd)
 	if errors.Is(err, engine.ErrInvalid) {
 		return usageError{err}
