@@ -17,6 +17,7 @@ type mcpCmd struct {
 	Memory   sizeFlag     `placeholder:"512MiB" help:"Linear memory of a sandbox."`
 	Disk     sizeFlag     `placeholder:"64MiB" help:"Bytes in a sandbox's own files."`
 	Output   sizeFlag     `placeholder:"64KiB" help:"Bytes of a call's output, and as many of error output; more is dropped."`
+	NoWall   bool         `help:"Leave out the second wall (see cloche run --help)."`
 	Sessions int          `default:"8" placeholder:"N" help:"Sessions that the client can have at once."`
 }
 
@@ -54,6 +55,11 @@ func (c *mcpCmd) Run(a *app) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, eng.Close()) }()
+	if !c.NoWall {
+		if err := a.raiseIfReady(eng, wallFor(p.mounts, "")); err != nil {
+			return err
+		}
+	}
 	return mcp.Serve(a.ctx, mcp.Config{
 		Engine: eng, Options: engine.Options{Env: p.env, Mounts: p.mounts},
 		MaxSessions: c.Sessions, Version: version(),

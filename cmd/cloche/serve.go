@@ -9,12 +9,14 @@ import (
 	"net/netip"
 	"strings"
 
+	"github.com/cloche-dev/cloche/cmd/cloche/internal/wall"
 	"github.com/cloche-dev/cloche/engine"
 	"github.com/cloche-dev/cloche/web"
 )
 
 type serveCmd struct {
 	Listen string `default:"127.0.0.1:8844" placeholder:"ADDR" help:"Address and port to listen on (default 127.0.0.1:8844). Port 0 takes a free one."`
+	NoWall bool   `help:"Leave out the second wall, which lets the operating system refuse this process what serving does not need (see cloche doctor)."`
 	Key    string `placeholder:"K" help:"The secret that clients must show, with the default policy; better given as CLOCHE_KEY, since other users of this machine can see arguments. Without it a new one is made and printed."`
 }
 
@@ -66,6 +68,13 @@ func (c *serveCmd) Run(a *app) (err error) {
 	go func() { served <- web.Serve(a.ctx, l, srv, web.ServeOptions{}) }()
 	if err := srv.Prepare(a.ctx); err != nil && a.ctx.Err() == nil {
 		return errors.Join(err, srv.Close())
+	}
+	if !c.NoWall {
+		report, err := raise(wall.Config{Serve: true})
+		if err != nil {
+			return errors.Join(err, srv.Close())
+		}
+		logger.Info("second wall", "stands", report.String(), "missing", report.Missing())
 	}
 	fmt.Fprintf(a.out, "cloche: listening on http://%s\n", l.Addr())
 	if made {

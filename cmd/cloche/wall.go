@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 
 	"github.com/cloche-dev/cloche/cmd/cloche/internal/wall"
@@ -39,5 +40,26 @@ func (f *sandboxFlags) raiseWall(a *app, eng *engine.Engine, p effective, langua
 	c := wallFor(p.mounts, f.Out)
 	also.Read, also.Write = append(also.Read, c.Read...), append(also.Write, c.Write...)
 	_, err := raise(also)
+	return err
+}
+
+// raiseIfReady loads the interpreters and puts up the wall, if all are set up. Setting up would take minutes, for which a
+// client does not wait, and cannot be done behind the wall.
+func (a *app) raiseIfReady(eng *engine.Engine, c wall.Config) error {
+	cache, err := a.openCache()
+	if err != nil {
+		return err
+	}
+	defer cache.Close()
+	for name, spec := range specs() {
+		if !spec.Status(cache, false).Ready() {
+			fmt.Fprintf(a.err, "cloche: %s is not set up, so that there is no second wall: run cloche setup\n", name)
+			return nil
+		}
+	}
+	if err := eng.Prepare(a.ctx); err != nil {
+		return err
+	}
+	_, err = raise(c)
 	return err
 }
