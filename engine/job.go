@@ -13,7 +13,6 @@ import (
 	"github.com/cloche-dev/cloche/hostfuncs/fetch"
 	"github.com/cloche-dev/cloche/limits"
 	"github.com/cloche-dev/cloche/runtimes"
-	"github.com/cloche-dev/cloche/runtimes/js"
 )
 
 // The languages of jobs. TypeScript is JavaScript whose types are taken off first.
@@ -175,34 +174,27 @@ func guestPath(p string) string {
 // workDir is the guest's working folder.
 const workDir = "/data"
 
-// prepare turns t into what a driver takes. A syntax error that the host finds (in TypeScript) is a guest error.
-func (t Turn) prepare(language string, number int) (*runtimes.Turn, *runtimes.GuestError, error) {
+// prepare turns t into what a driver takes.
+func (t Turn) prepare(language string, number int) (*runtimes.Turn, error) {
 	name := t.Name
 	if name == "" {
 		name = defaultName(language, number)
 	}
-	rt := &runtimes.Turn{Source: t.Code, Name: name, Args: t.Args, Module: strings.HasSuffix(name, ".mjs")}
+	rt := &runtimes.Turn{
+		Source: t.Code, Name: name, Args: t.Args, Module: strings.HasSuffix(name, ".mjs"),
+		TypeScript: language == TypeScript || language == JavaScript && strings.HasSuffix(name, ".ts"),
+	}
 	if len(t.Inputs) > 0 {
 		rt.Inputs = make(map[string]json.RawMessage, len(t.Inputs))
 		for k, v := range t.Inputs {
 			b, err := json.Marshal(v)
 			if err != nil {
-				return nil, nil, invalid("input %q: %w", k, err)
+				return nil, invalid("input %q: %w", k, err)
 			}
 			rt.Inputs[k] = b
 		}
 	}
-	if language == TypeScript || strings.HasSuffix(name, ".ts") {
-		src, err := js.StripTypes(t.Code, name)
-		if syntax, ok := errors.AsType[*js.SyntaxError](err); ok {
-			return nil, &runtimes.GuestError{Name: "SyntaxError", Value: syntax.Text, Line: syntax.Line, Traceback: syntax.Error() + "\n" + syntax.Source}, nil
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		rt.Source = src
-	}
-	return rt, nil, nil
+	return rt, nil
 }
 
 func defaultName(language string, number int) string {

@@ -129,19 +129,11 @@ func (s *sandbox) run(ctx context.Context, t Turn) (*Result, error) {
 	if s.session {
 		number = s.turns + 1
 	}
-	turn, syntax, err := t.prepare(language, number)
+	turn, err := t.prepare(language, number)
 	if err != nil {
 		return nil, err
 	}
 	res := &Result{ID: cmp.Or(t.ID, newID("run_")), Language: language}
-	if syntax != nil {
-		res.Status, res.ExitCode, res.Error = StatusError, ExitError, (*Error)(syntax)
-		res.Stderr = syntax.Traceback + "\n"
-		if t.OnEvent != nil {
-			t.OnEvent(Event{Type: EventStderr, Text: res.Stderr})
-		}
-		return res, nil
-	}
 	r := newRunning(lim, t, s.clock, func(ctx context.Context) error {
 		return s.lang.Driver.Interrupt(ctx, s.inst, s.lang.Info)
 	})

@@ -58,9 +58,8 @@ type Turn struct {
 	Env  map[string]string
 	// Inputs are globals to set before the program runs, each a JSON value.
 	Inputs map[string]json.RawMessage
-	// Module says that JavaScript source is an ES module whatever it looks like. TypeScript has been
-	// turned into JavaScript before it comes here.
-	Module bool
+	// Module says that JavaScript source is an ES module whatever it looks like, TypeScript that it has types to be taken off.
+	Module, TypeScript bool
 	// Entropy returns n fresh random bytes (seeded when Seed is set).
 	Entropy func(n int) []byte
 	// Door answers ops 0x10 and up.

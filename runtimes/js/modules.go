@@ -345,7 +345,7 @@ func (in *interp) moduleSource(s *turn, name string) (src string, thrown bool) {
 	case ".json":
 		return in.moduleBy("jsonModule", src, name)
 	case ".ts", ".mts", ".cts", ".tsx":
-		if src, err = StripTypes(src, name); err != nil {
+		if src, err = in.strip(src, name); err != nil {
 			in.throw("SyntaxError", err.Error(), "")
 			return "", true
 		}

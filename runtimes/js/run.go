@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/cloche-dev/cloche/engine/vm"
@@ -104,6 +106,21 @@ func (in *interp) begin(s *turn) (out runtimes.Outcome, ended bool, err error) {
 	return out, false, nil
 }
 
+// refused ends a turn whose TypeScript is at fault.
+func (in *interp) refused(s *turn, err error) (runtimes.Outcome, error) {
+	var e *syntaxError
+	if !errors.As(err, &e) {
+		return runtimes.Outcome{}, err
+	}
+	at := frame{File: e.File, Line: e.Line, Col: e.Column}
+	out := failure("SyntaxError", e.Text)
+	out.Error.Line = at.Line
+	out.Error.Traceback = fmt.Sprintf("%sUncaught SyntaxError: %s\n    at %s:%d:%d", s.excerpt(at), e.Text, e.File, e.Line, e.Column)
+	s.print(2, out.Error.Traceback+"\n")
+	in.cleanUp(s)
+	return out, nil
+}
+
 func failure(name, message string) runtimes.Outcome {
 	return runtimes.Outcome{ExitCode: 1, Error: &runtimes.GuestError{Name: name, Value: message}}
 }
@@ -111,6 +128,12 @@ func failure(name, message string) runtimes.Outcome {
 // run compiles and runs the turn's source, then what it left to do, and shows the last value.
 func (in *interp) run(s *turn) (runtimes.Outcome, error) {
 	src, flags := s.Source, 0
+	if s.TypeScript {
+		var err error
+		if src, err = in.strip(src, s.name()); err != nil {
+			return in.refused(s, err)
+		}
+	}
 	async := strings.Contains(src, "await")
 	if s.Module {
 		flags |= evalStrict

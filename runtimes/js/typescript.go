@@ -1,16 +1,21 @@
 package js
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"path"
+	"runtime"
 	"strings"
+	"time"
 
 	"github.com/evanw/esbuild/pkg/api"
+
+	"github.com/cloche-dev/cloche/engine/vm"
 )
 
-// SyntaxError is a fault in TypeScript source.
-type SyntaxError struct {
+// syntaxError is a fault in TypeScript source.
+type syntaxError struct {
 	File         string
 	Line, Column int // from 1
 	Text         string
@@ -18,41 +23,43 @@ type SyntaxError struct {
 	Source string
 }
 
-func (e *SyntaxError) Error() string {
+func (e *syntaxError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Text)
 }
 
 // Stripping types is the host's work, which no fuel pays for, and esbuild is made for source that its user trusts: 3 KB of
-// nested functions keep it busy for 15 seconds (its time grows with the cube of the nesting), and 300 KB of them overflow
-// Go's stack, which ends the process. Within these bounds the worst source found takes 3 s.
+// nested functions keep it busy for 15 seconds (its time grows with the cube of the nesting), 300 KB of them overflow
+// Go's stack, which ends the process, and for each name that is declared twice it goes through the source again. Within
+// these bounds the worst source found (names declared twice) takes 6 s on one processor; see strip for who waits for it.
 const (
-	maxTypeScript = 256 << 10 // bytes
-	maxNesting    = 48        // as nesting counts it; code that people write stays below 20
+	maxTypeScript = 128 << 10 // bytes
+	maxNesting    = 32        // as nesting counts it; code that people write stays below 20
 )
 
-// StripTypes turns TypeScript into JavaScript in which every statement begins on the line where it was. name is
-// the file's, for messages; a name that ends in x (.tsx, .jsx) may hold JSX, which becomes calls of React.createElement. Types are
-// not checked. The error is a [*SyntaxError] when the source is at fault.
-func StripTypes(source, name string) (string, error) {
+// stripTypes turns TypeScript into JavaScript in which statements begin on the line where they were, and what is on that
+// line in the column where it was, as far as there is room. name is the file's, for messages; a name that ends in x
+// (.tsx, .jsx) may hold JSX, which becomes calls of React.createElement. Types are not checked. The error is a
+// [*syntaxError] when the source is at fault.
+func stripTypes(source, name string) (string, error) {
 	if len(source) > maxTypeScript {
-		return "", fmt.Errorf("%s: %d bytes of TypeScript are more than %d", name, len(source), maxTypeScript)
+		return "", &syntaxError{File: name, Line: 1, Column: 1, Text: fmt.Sprintf("%d bytes of TypeScript are more than %d", len(source), maxTypeScript)}
 	}
 	if line := tooDeep(source, maxNesting); line > 0 {
-		return "", &SyntaxError{File: name, Line: line, Column: 1, Text: fmt.Sprintf("TypeScript nested deeper than %d levels", maxNesting)}
+		return "", &syntaxError{File: name, Line: line, Column: 1, Text: fmt.Sprintf("TypeScript nested deeper than %d levels", maxNesting)}
 	}
 	loader := api.LoaderTS
 	if ext := path.Ext(name); strings.HasSuffix(ext, "x") {
 		loader = api.LoaderTSX
 	}
 	r := api.Transform(source, api.TransformOptions{
-		Loader: loader, Target: api.ESNext, Sourcefile: name, Sourcemap: api.SourceMapExternal,
+		Loader: loader, Target: api.ESNext, Sourcefile: name, Sourcemap: api.SourceMapExternal, Charset: api.CharsetUTF8,
 		SourcesContent: api.SourcesContentExclude, TreeShaking: api.TreeShakingFalse, LegalComments: api.LegalCommentsNone,
 		Supported:   map[string]bool{"decorators": false},
 		TsconfigRaw: `{"compilerOptions":{"useDefineForClassFields":true}}`, LogLevel: api.LogLevelSilent,
 	})
 	if len(r.Errors) > 0 {
 		m := r.Errors[0]
-		e := &SyntaxError{File: name, Line: 1, Column: 1, Text: m.Text}
+		e := &syntaxError{File: name, Line: 1, Column: 1, Text: m.Text}
 		if l := m.Location; l != nil {
 			e.Line, e.Column, e.Source = l.Line, l.Column+1, l.LineText
 		}
@@ -64,87 +71,49 @@ func StripTypes(source, name string) (string, error) {
 	if err := json.Unmarshal(r.Map, &m); err != nil {
 		return "", fmt.Errorf("%s: source map: %w", name, err)
 	}
-	lines := strings.Split(strings.TrimSuffix(string(r.Code), "\n"), "\n")
-	return relay(lines, lineOrigins(m.Mappings, lines), strings.Count(source, "\n")), nil
+	return relay(strings.TrimSuffix(string(r.Code), "\n"), decodeMappings(m.Mappings), strings.Count(source, "\n")), nil
 }
 
-// relay moves the lines of code to where they came from: it adds line breaks before a line that came from further
-// down, and joins a line to the one before it when it did not. origins has the original line, from 0, of
-// the first thing on each line of code, -1 where there is none. esbuild ends each statement with a semicolon,
-// so that lines may be joined unless a comment ends the first of them or they are lines of one template.
-// last is the last line of the source.
-func relay(lines []string, origins []int, last int) string {
-	inTemplate := templateBreaks(strings.Join(lines, "\n"))
-	var b strings.Builder
-	at, offset, comment := 0, 0, false // the line being written; where line begins in code
-	for i, line := range lines {
-		length := len(line)
-		origin := -1
-		if i < len(origins) {
-			origin = min(origins[i], last)
-		}
-		switch {
-		case i > 0 && (inTemplate[offset-1] || comment && origin <= at):
-			b.WriteByte('\n')
-			at++
-		case origin > at:
-			b.WriteString(strings.Repeat("\n", origin-at))
-			at = origin
-		case i > 0:
-			if line = strings.TrimLeft(line, " "); line != ");" && line != ")" {
-				b.WriteByte(' ')
-			}
-		}
-		b.WriteString(line)
-		comment = strings.Contains(line, "//")
-		offset += length + 1
-	}
-	return b.String()
-}
+// strippers are the sources that are being stripped at the same time, abandoned ones included: no others are begun
+// meanwhile, whatever comes of those who wait for them.
+var strippers = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
 
-// templateBreaks are the offsets of line breaks inside templates.
-func templateBreaks(code string) map[int]bool {
-	breaks := map[int]bool{}
-	s := scanner{src: code, out: []byte(code)}
-	for {
-		t := s.next()
-		switch t.kind {
-		case tokEOF:
-			return breaks
-		case tokValue, tokTemplate:
-			for i := t.from; i < t.to; i++ {
-				if code[i] == '\n' {
-					breaks[i] = true
-				}
+// strip is stripTypes within the time of the run: when that is over nobody waits for it any more.
+func (in *interp) strip(source, name string) (string, error) {
+	type stripped struct {
+		code string
+		err  error
+	}
+	done := make(chan stripped, 1)
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for began := false; ; {
+		admitted := strippers
+		if began {
+			admitted = nil
+		}
+		select {
+		case admitted <- struct{}{}:
+			began = true
+			go func() {
+				defer func() { <-strippers }()
+				defer func() {
+					if r := recover(); r != nil { // a fault of the parser's, which must not end the process
+						done <- stripped{err: &syntaxError{File: name, Line: 1, Column: 1, Text: "this TypeScript cannot be parsed"}}
+					}
+				}()
+				code, err := stripTypes(source, name)
+				done <- stripped{code, err}
+			}()
+		case r := <-done:
+			return r.code, r.err
+		case <-tick.C:
+			if err := in.ctx.Err(); err != nil {
+				panic(vm.Stop{Err: context.Cause(in.ctx)})
 			}
+			in.look()
 		}
 	}
-}
-
-// lineOrigins reads the mappings of a source map: for each line of the output the original line, from 0, of its
-// first segment that is not before its text begins, or -1.
-func lineOrigins(mappings string, lines []string) []int {
-	var origins []int
-	origin := 0 // runs on over all segments
-	for i, line := range strings.Split(mappings, ";") {
-		first, column, indent := -1, 0, 0
-		if i < len(lines) {
-			indent = len(lines[i]) - len(strings.TrimLeft(lines[i], " "))
-		}
-		for _, segment := range strings.Split(line, ",") {
-			fields := decodeVLQ(segment)
-			if len(fields) < 4 { // column, source, line, column
-				continue
-			}
-			column += fields[0]
-			origin += fields[2]
-			if first < 0 && column >= indent {
-				first = origin
-			}
-		}
-		origins = append(origins, first)
-	}
-	return origins
 }
 
 // decodeVLQ reads base64 variable-length numbers: five bits a digit, least first, the sixth says that more
