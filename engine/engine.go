@@ -45,6 +45,9 @@ type Config struct {
 	Progress runtimes.Progress
 	// Clock is what guests see as time; sleeping and deadlines are in real time. Nil: the host's clock.
 	Clock wasi.Clock
+	// SnapshotKey authenticates snapshot files: those made with another key are refused. Empty: that of the file
+	// snapshot.key in the Store folder, else in the cache folder, which is made at its first use.
+	SnapshotKey []byte
 	// Logger gets a record per turn: language, status, usage; never source or output. Nil: none.
 	Logger *slog.Logger
 }
@@ -54,6 +57,7 @@ type Engine struct {
 	cfg       Config
 	languages map[string]*language
 	slots     chan struct{}
+	keys      keyring
 
 	// mu guards closed, and that nothing is added to open after it.
 	mu     sync.Mutex

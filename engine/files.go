@@ -188,14 +188,9 @@ func newTree(t *vfs.Template, o Options, l limits.Limits, clock wasi.Clock) (*tr
 
 // fill opens what is mounted and writes the files. What it opened is for close, after an error too.
 func (t *tree) fill(base *vfs.Template, o Options, l limits.Limits, clock wasi.Clock) error {
-	if len(o.Mounts) > 0 {
-		mounts, err := t.open(o.Mounts, l)
-		if err != nil {
-			return err
-		}
-		if base, err = base.With(mounts...); err != nil {
-			return fmt.Errorf("mounts: %w", err)
-		}
+	base, err := t.mount(base, o.Mounts, l)
+	if err != nil {
+		return err
 	}
 	t.Namespace = base.New(vfs.Options{
 		Bytes: int64(l.DiskBytes), Inodes: int64(l.Inodes),
@@ -207,6 +202,21 @@ func (t *tree) fill(base *vfs.Template, o Options, l limits.Limits, clock wasi.C
 		}
 	}
 	return nil
+}
+
+// mount adds what is shown of the host to a template.
+func (t *tree) mount(base *vfs.Template, list []limits.Mount, l limits.Limits) (*vfs.Template, error) {
+	if len(list) == 0 {
+		return base, nil
+	}
+	mounts, err := t.open(list, l)
+	if err != nil {
+		return nil, err
+	}
+	if base, err = base.With(mounts...); err != nil {
+		return nil, fmt.Errorf("mounts: %w", err)
+	}
+	return base, nil
 }
 
 var mountModes = map[limits.MountMode]vfs.Mode{

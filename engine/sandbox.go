@@ -36,6 +36,8 @@ type sandbox struct {
 	begun time.Time // when the sandbox was asked for
 
 	session bool
+	seated  bool            // it has one of the places for live sandboxes
+	copied  bool            // the next turn must renew random generators; see state.copied
 	asked   <-chan struct{} // closed to interrupt the turn gently; see Session.Interrupt
 }
 
@@ -56,6 +58,7 @@ func (e *Engine) sandbox(ctx context.Context, o Options) (*sandbox, error) {
 	if !o.Clock.IsZero() {
 		s.clock = wasi.NewFixedClock(o.Clock, 0)
 	}
+	s.seated = true
 	if s.lang, err = l.load(ctx); err == nil {
 		err = s.start(ctx)
 	}
@@ -88,8 +91,9 @@ func (s *sandbox) start(ctx context.Context) error {
 
 // close frees the sandbox. An instance that came back in order is reset for the next.
 func (s *sandbox) close() error {
-	defer s.eng.leave()
-	return s.release()
+	err := s.release()
+	s.park()
+	return err
 }
 
 // release is close, but for the sandbox's place among the live ones.
@@ -177,6 +181,7 @@ func (s *sandbox) log(ctx context.Context, res *Result) {
 // drive lets the interpreter run the turn.
 func (s *sandbox) drive(ctx context.Context, r *running, t *runtimes.Turn, log *slog.Logger) (out runtimes.Outcome, err error) {
 	t.First, t.Session, t.Seed, t.Env = s.turns == 0, s.session, s.opts.Seed, s.opts.Env
+	t.Renew = s.copied
 	t.Door, t.Disk = r.door.Serve, func() runtimes.Space { return s.tree.space(r.limits) }
 	t.Tools = !s.opts.Tools.Empty()
 	r.connect(ctx, s.opts, log)

@@ -1,15 +1,11 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"sync"
 	"time"
-
-	"github.com/cloche-dev/cloche/engine/vm"
-	"github.com/cloche-dev/cloche/wasi/vfs"
 )
 
 // ErrBusy is returned by a session that is running a turn.
@@ -24,12 +20,13 @@ var ErrBusy = errors.New("the session is busy with a turn")
 //
 // A Session may be used from several goroutines; one turn runs at a time.
 type Session struct {
-	id      string
-	created time.Time
+	eng *Engine
+	id  string
 
 	// mu is held while a turn runs, and guards all below up to infoMu.
 	mu     sync.Mutex
 	sb     *sandbox
+	now    *state // after the last turn that was not rolled back
 	closed bool
 
 	// infoMu is held for moments only, and guards what can be asked while a turn runs.
@@ -58,10 +55,32 @@ func (e *Engine) Open(ctx context.Context, o Options) (*Session, error) {
 		return nil, err
 	}
 	sb.session = true
+	st, err := sb.begin()
+	if err != nil {
+		return nil, errors.Join(err, sb.close())
+	}
+	return e.session(sb, st), nil
+}
+
+// begin is freeze for a sandbox that has not run.
+func (s *sandbox) begin() (*state, error) {
+	c, err := s.inst.Begin()
+	if err != nil {
+		return nil, err
+	}
+	st, err := s.describe(c)
+	if err != nil {
+		c.Release()
+	}
+	return st, err
+}
+
+// session makes a session of a sandbox and its state, which it owns then.
+func (e *Engine) session(sb *sandbox, st *state) *Session {
 	now := time.Now()
-	s := &Session{id: newID("ses_"), created: now, sb: sb}
-	s.info = SessionInfo{ID: s.id, Language: cmp.Or(o.Language, Python), Created: now, LastUsed: now}
-	return s, nil
+	s := &Session{eng: e, id: newID("ses_"), sb: sb, now: st}
+	s.info = SessionInfo{ID: s.id, Language: sb.opts.language(), Created: now, LastUsed: now, Turns: st.turns}
+	return s
 }
 
 // ID names the session. It has 128 random bits.
@@ -94,8 +113,11 @@ func (s *Session) Run(ctx context.Context, t Turn) (*Result, error) {
 		return nil, err
 	}
 	defer s.done()
-	before, err := s.sb.save()
-	if err != nil {
+	if err := s.sb.wake(ctx, s.now); err != nil {
+		return nil, err
+	}
+	files := s.sb.tree.Snapshot() // the host may have written some since the last turn
+	if err := s.sb.state.Checkpoint(); err != nil {
 		return nil, err
 	}
 	res, err := s.sb.run(ctx, t)
@@ -104,16 +126,30 @@ func (s *Session) Run(ctx context.Context, t Turn) (*Result, error) {
 		s.sb.inst = nil
 	}
 	if s.sb.inst != nil {
-		return res, errors.Join(err, s.sb.state.Commit())
+		s.sb.copied = false
+		next, errFreeze := s.sb.freeze()
+		if errFreeze == nil {
+			s.advance(next)
+			return res, errors.Join(err, s.sb.state.Commit())
+		}
+		err = errors.Join(err, fmt.Errorf("keep the state after the turn, which is undone: %w", errFreeze))
+		s.sb.discard()
 	}
-	// Not with ctx: a turn that was cancelled must be rolled back too.
-	if rollback := s.sb.rollback(context.WithoutCancel(ctx), before); rollback != nil {
+	if rollback := s.sb.tree.Restore(files); rollback != nil {
 		return res, errors.Join(err, s.end(fmt.Errorf("roll back the session, which is over: %w", rollback)))
 	}
+	s.sb.state.Rollback()
+	s.sb.turns = s.now.turns
 	if res != nil {
 		res.RolledBack, res.FilesChanged = true, nil
 	}
 	return res, err
+}
+
+// advance makes next, which the session owns then, its state.
+func (s *Session) advance(next *state) {
+	s.now.release()
+	s.now = next
 }
 
 // Reset makes the session what it was when it was opened: no names, the files that it was given, as a new interpreter.
@@ -123,15 +159,31 @@ func (s *Session) Reset(ctx context.Context) error {
 		return err
 	}
 	defer s.done()
-	if err := s.sb.restart(ctx); err != nil {
+	err := s.sb.release()
+	s.sb.turns, s.sb.begun, s.sb.copied = 0, time.Now(), false
+	if err == nil && !s.sb.seated {
+		if err = s.eng.enter(ctx); err == nil {
+			s.sb.seated = true
+		}
+	}
+	if err == nil {
+		err = s.sb.start(ctx)
+	}
+	var st *state
+	if err == nil {
+		st, err = s.sb.begin()
+	}
+	if err != nil {
 		return s.end(fmt.Errorf("reset the session, which is over: %w", err))
 	}
+	s.advance(st)
 	return nil
 }
 
 // end closes a session that cannot go on, and returns why.
 func (s *Session) end(why error) error {
 	s.closed = true
+	s.advance(nil)
 	return errors.Join(why, s.sb.close())
 }
 
@@ -171,45 +223,5 @@ func (s *Session) Close() error {
 	if s.closed {
 		return nil
 	}
-	s.closed = true
-	return s.sb.close()
-}
-
-// checkpoint is all that a turn can change in a sandbox, but for the descriptors, which the WASI state keeps.
-type checkpoint struct {
-	vm    vm.Checkpoint
-	files *vfs.Snapshot
-	turns int
-}
-
-func (s *sandbox) save() (checkpoint, error) {
-	c := checkpoint{files: s.tree.Snapshot(), turns: s.turns}
-	var err error
-	c.vm, err = s.inst.Save()
-	return c, errors.Join(err, s.state.Checkpoint())
-}
-
-// rollback brings the sandbox, whose instance is gone, to a checkpoint.
-func (s *sandbox) rollback(ctx context.Context, c checkpoint) error {
-	if err := s.tree.Restore(c.files); err != nil {
-		return err
-	}
-	s.state.Rollback()
-	inst, err := s.lang.pool.Get(ctx)
-	if err != nil {
-		return err
-	}
-	inst.Linear().SetLimit(wholePages(s.limits.MemoryBytes))
-	if err := inst.Load(c.vm); err != nil {
-		return errors.Join(err, inst.Close(ctx))
-	}
-	s.inst, s.turns = inst, c.turns
-	return nil
-}
-
-// restart gives the sandbox a new instance and the files that it was asked for with.
-func (s *sandbox) restart(ctx context.Context) error {
-	err := s.release()
-	s.turns, s.begun = 0, time.Now()
-	return errors.Join(err, s.start(ctx))
+	return s.end(nil)
 }

@@ -57,6 +57,9 @@ type Baked struct {
 	State       vm.State
 	Info        BootInfo
 	Descriptors []wasi.Descriptor
+	// ID is the hash of the image and of all that belongs to it: what is kept of an instance is kept beyond the image of
+	// this ID, and fits no other.
+	ID string
 	// Template has the standard folders and the interpreter's own files.
 	Template *vfs.Template
 
@@ -117,7 +120,23 @@ func Load(ctx context.Context, s Spec, o Options) (_ *Baked, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if b.ID, err = imageID(image, s.imageKey()); err != nil {
+		return nil, err
+	}
 	return b, b.openImage(image)
+}
+
+// imageID hashes what the cache has verified of an image.
+func imageID(dir, key string) (string, error) {
+	m, err := readManifest(dir)
+	if err != nil {
+		return "", err
+	}
+	parts := []string{key}
+	for _, f := range m.Files {
+		parts = append(parts, f.Path, f.SHA256)
+	}
+	return Key(parts...), nil
 }
 
 // codeEntry and imageEntry are the two entries, without their Build.

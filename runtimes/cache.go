@@ -90,6 +90,18 @@ func (c *Cache) Close() error {
 	return nil
 }
 
+// CheckPrivate says what is wrong with a file or folder that must be the user's own: another owner, or a mode that lets
+// others in. Where the system has neither it finds nothing.
+func CheckPrivate(info fs.FileInfo) error {
+	if uid, ok := ownerOf(info); ok && uid != os.Geteuid() {
+		return fmt.Errorf("it belongs to user %d, not to this program's user %d", uid, os.Geteuid())
+	}
+	if perm := info.Mode().Perm(); checksModes && perm&0o077 != 0 {
+		return fmt.Errorf("its mode %#o lets others in: make it the owner's alone (chmod go= does)", perm)
+	}
+	return nil
+}
+
 // check refuses a cache folder that somebody else could have filled.
 func (c *Cache) check() error {
 	info, err := os.Stat(c.dir)

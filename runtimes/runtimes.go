@@ -51,6 +51,9 @@ type Turn struct {
 	// First is true for the first turn after the instance was made from its image: the driver renews
 	// whatever must differ between copies (random seeds).
 	First bool
+	// Renew asks for the same in an instance that was copied from another, whose generators it has. It means
+	// nothing when Seed is set.
+	Renew bool
 	// Seed fixes the guest's random generators when not nil.
 	Seed *uint64
 	// Args are the program's arguments, without its name. Env is added to the guest's environment.

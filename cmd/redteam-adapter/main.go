@@ -22,7 +22,7 @@ import (
 
 // features are the suite's words for what the engine has. Cases that need another are skipped.
 var features = []string{
-	"python", "javascript", "numpy", "session", "mount_ro", "mount_rw", "zip_mount", "tmp", "memfs_quota", "fuel",
+	"python", "javascript", "numpy", "session", "mount_ro", "mount_rw", "zip_mount", "tmp", "memfs_quota", "fuel", "snapshot",
 }
 
 func main() {
@@ -87,6 +87,7 @@ type step struct {
 	Env      map[string]string `json:"env"`
 	Session  string            `json:"session"` // empty: a run of its own
 	Op       string            `json:"op"`
+	File     string            `json:"file"` // of Op, below Base
 }
 
 // answer is how a step ended.
@@ -112,9 +113,6 @@ func (r *request) run(ctx context.Context) (_ []answer, err error) {
 	}()
 	answers := []answer{}
 	for i, s := range r.Steps {
-		if s.Op != "" {
-			return nil, fmt.Errorf("step %d: operation %q is none of the features", i, s.Op)
-		}
 		begin := time.Now()
 		res, err := r.step(ctx, eng, sessions, s)
 		a := answer{Seconds: time.Since(begin).Seconds()}
@@ -137,6 +135,16 @@ func (r *request) step(ctx context.Context, eng *engine.Engine, sessions map[str
 		return eng.Run(ctx, engine.Job{
 			Language: o.Language, Code: s.Code, Stdin: stdin, Env: o.Env, Mounts: o.Mounts, Limits: o.Limits,
 		})
+	}
+	if s.Op == "snapshot" {
+		return &engine.Result{Status: engine.StatusOK}, r.snapshot(ctx, sessions[s.Session], s.File)
+	}
+	if s.Op != "" {
+		restored, err := r.restore(ctx, eng, s)
+		if err != nil {
+			return nil, err
+		}
+		sessions[s.Session] = restored
 	}
 	if sessions[s.Session] == nil {
 		opened, err := eng.Open(ctx, o)

@@ -4,43 +4,361 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
+	"runtime"
+	"slices"
+	"sync/atomic"
 )
 
 // A Delta is what a memory holds beyond its image: the pages that differ, and the size. It is immutable
-// and may be loaded into any number of Linears of the same image.
+// and may be loaded into any number of Linears of the same image, from several goroutines.
+//
+// Its pages lie outside of Go's heap and are shared with the deltas that came before and after. Each owner calls
+// Release once; a Delta that nobody can reach any more is released too, in time.
 type Delta struct {
+	*frozen
+}
+
+// frozen is a Delta without its owners' handle.
+type frozen struct {
 	image   *Image
-	size    uint64
-	regions []region
-	bytes   uint64
+	size    uint64 // bytes
+	extents []extent
+	pages   uint64
+	owners  atomic.Int32
 }
 
-// region is a stretch of whole host pages.
-type region struct {
-	offset uint64
-	data   []byte
+// extent is n host pages of memory from page at on, which lie in the arena from slot on. Extents are sorted and
+// do not overlap; a run of the arena and a single page never make one extent.
+type extent struct{ at, n, slot uint32 }
+
+// largeRun is the number of host pages side by side from which on a Linear maps frozen pages instead of copying
+// them; a mapping is a resource of the process, of which the system has 65,530.
+const largeRun = 64
+
+// maxMapped bounds the mappings of one Linear, and mappedTotal those of all.
+const (
+	maxMapped      = 256
+	maxMappedTotal = 24 << 10
+)
+
+var mappedTotal atomic.Int64
+
+func newDelta(f *frozen) *Delta {
+	f.owners.Store(1)
+	d := &Delta{f}
+	runtime.AddCleanup(d, func(f *frozen) {
+		if f.owners.Swap(0) > 0 {
+			f.free()
+		}
+	}, f)
+	return d
 }
 
-// Bytes is the number of bytes that the delta holds.
-func (d *Delta) Bytes() uint64 { return d.bytes }
+// Retain adds an owner, and returns d.
+func (d *Delta) Retain() *Delta {
+	d.owners.Add(1)
+	return d
+}
+
+// Release takes an owner away; the last one frees the pages. A nil Delta has no owners.
+func (d *Delta) Release() {
+	if d != nil && d.owners.Add(-1) == 0 {
+		d.free()
+	}
+}
+
+func (f *frozen) free() {
+	if a, err := theArena(); err == nil {
+		a.release(f.extents)
+	}
+}
+
+// Bytes is the number of bytes that the delta holds, those that it shares with others included.
+func (d *Delta) Bytes() uint64 { return d.pages * hostPage }
 
 // Size is the size of the memory in bytes.
 func (d *Delta) Size() uint64 { return d.size }
 
-// Save copies what the memory holds beyond its image, in time proportional to that (with Remap and Copy:
-// to the memory).
-func (l *Linear) Save() (*Delta, error) {
-	d := &Delta{image: l.image, size: l.size}
-	keep := func(offset, length uint64) error {
-		d.regions = append(d.regions, region{offset, bytes.Clone(l.base[offset : offset+length])})
-		d.bytes += length
-		return nil
+// Image is what the delta is beyond.
+func (d *Delta) Image() *Image { return d.image }
+
+// Each calls do with the pages of the delta in order: stretches of whole host pages at an offset of the memory.
+// The bytes must not be written, nor kept longer than the delta.
+func (d *Delta) Each(do func(offset uint64, data []byte) error) error {
+	a, err := theArena()
+	if err != nil {
+		return err
 	}
-	if err := l.eachChanged(keep); err != nil {
+	for _, e := range d.extents {
+		if err := do(uint64(e.at)*hostPage, a.page(e.slot, e.n)); err != nil {
+			return err
+		}
+	}
+	runtime.KeepAlive(d)
+	return nil
+}
+
+// NewSince is the number of bytes of d that are not those of an older delta of the same memory: what d costs beside it.
+func (d *Delta) NewSince(older *Delta) uint64 {
+	if older == nil {
+		return d.Bytes()
+	}
+	n, w := uint64(0), walker{extents: older.extents}
+	for _, e := range d.extents {
+		for i := range e.n {
+			if slot, ok := w.find(e.at + i); !ok || slot != e.slot+i {
+				n++
+			}
+		}
+	}
+	return n * hostPage
+}
+
+// walker finds pages in extents, in rising order.
+type walker struct {
+	extents []extent
+	next    int
+}
+
+// find gives the slot of page.
+func (w *walker) find(page uint32) (uint32, bool) {
+	for w.next < len(w.extents) && w.extents[w.next].at+w.extents[w.next].n <= page {
+		w.next++
+	}
+	if w.next < len(w.extents) {
+		if e := w.extents[w.next]; e.at <= page {
+			return e.slot + page - e.at, true
+		}
+	}
+	return 0, false
+}
+
+// A Builder makes a Delta of pages that come in rising order.
+type Builder struct {
+	f     *frozen
+	arena *arena
+	next  uint64 // no page before it may come
+}
+
+// NewBuilder begins a delta of a memory of size bytes, a whole number of [PageSize], over an image.
+func NewBuilder(image *Image, size uint64) (*Builder, error) {
+	if err := checkSize(int64(min(size, MaxBytes+1))); err != nil {
+		return nil, fmt.Errorf("build a delta: %w", err)
+	}
+	if size < uint64(image.Size()) {
+		return nil, fmt.Errorf("build a delta: %d bytes are less than the %d of the image", size, image.Size())
+	}
+	a, err := theArena()
+	if err != nil {
+		return nil, err
+	}
+	return &Builder{f: &frozen{image: image, size: size}, arena: a}, nil
+}
+
+// Add copies data, a whole number of host pages, to the delta at an offset that is a multiple of the host page.
+func (b *Builder) Add(offset uint64, data []byte) error {
+	n := uint64(len(data))
+	switch {
+	case offset%hostPage != 0 || n%hostPage != 0:
+		return fmt.Errorf("build a delta: %d bytes at %d are not whole pages of %d", n, offset, hostPage)
+	case offset < b.next || offset > b.f.size || n > b.f.size-offset:
+		return fmt.Errorf("build a delta: %d bytes at %d do not follow %d, or pass the end at %d", n, offset, b.next, b.f.size)
+	}
+	b.next = offset + n
+	return b.f.put(b.arena, offset, data)
+}
+
+// Delta ends the building. The Builder cannot be used afterwards.
+func (b *Builder) Delta() *Delta {
+	f := b.f
+	b.f = nil
+	return newDelta(f)
+}
+
+// Drop gives up what was built. After Delta it does nothing.
+func (b *Builder) Drop() {
+	if b.f != nil {
+		b.f.free()
+		b.f = nil
+	}
+}
+
+// put freezes whole pages at an offset after those that f has.
+func (f *frozen) put(a *arena, offset uint64, data []byte) error {
+	at := uint32(offset / hostPage)
+	return a.put(data, func(r run) {
+		f.extents = appendExtent(f.extents, extent{at, r.n, r.at}, a)
+		f.pages += uint64(r.n)
+		at += r.n
+	})
+}
+
+// appendExtent adds e, joined with the last one where they lie side by side in memory and in the arena.
+func appendExtent(list []extent, e extent, a *arena) []extent {
+	if n := len(list); n > 0 {
+		last := &list[n-1]
+		if last.at+last.n == e.at && last.slot+last.n == e.slot && e.slot != uint32(a.small) {
+			last.n += e.n
+			return list
+		}
+	}
+	return append(list, e)
+}
+
+// Save freezes what the memory holds beyond its image. It costs the pages that were written since the last Save or Load,
+// of which it copies those that changed; long stretches of them are from then on the memory's as they are the
+// delta's, mapped copy-on-write. Where the system cannot tell which pages were written, it compares all that
+// differ from the image. After an error the memory must be reset.
+func (l *Linear) Save() (*Delta, error) {
+	a, err := theArena()
+	if err != nil {
+		return nil, fmt.Errorf("save linear memory: %w", err)
+	}
+	s := saving{linear: l, arena: a, new: &frozen{image: l.image, size: l.size}}
+	if l.frozen != nil {
+		s.old = walker{extents: l.frozen.extents}
+		s.new.extents = make([]extent, 0, len(l.frozen.extents)+16)
+	}
+	err = l.eachWritten(s.stretch)
+	if err == nil && !s.fresh && l.frozen != nil && l.frozen.size == l.size {
+		return l.frozen.Retain(), l.watch(s.same)
+	}
+	s.keepUntil(noPage)
+	a.share(s.kept)
+	d := newDelta(s.new)
+	l.setFrozen(d) // after an error too: what was mapped must not be freed
+	if err == nil {
+		err = l.watch(s.same)
+	}
+	if err != nil {
+		d.Release()
 		return nil, fmt.Errorf("save linear memory: %w", err)
 	}
 	return d, nil
+}
+
+// noPage is past every page of a memory.
+const noPage = 1 << 30
+
+// saving is a Save under way: the old extents are walked beside the pages that were written.
+type saving struct {
+	linear *Linear
+	arena  *arena
+	old    walker
+	cursor int    // the old extents before it are dealt with
+	from   uint32 // and of that one the pages before it
+	new    *frozen
+	kept   []extent // of new, those that are old
+	fresh  bool     // new has others
+	same   int      // pages that were written but did not change, or may not have been
+}
+
+// keepUntil takes over the old extents' pages before page.
+func (s *saving) keepUntil(page uint32) {
+	for s.cursor < len(s.old.extents) {
+		e := s.old.extents[s.cursor]
+		if s.from > e.at {
+			skip := min(s.from-e.at, e.n)
+			e.at, e.n, e.slot = e.at+skip, e.n-skip, e.slot+skip
+		}
+		if e.at >= page {
+			return
+		}
+		part := e
+		part.n = min(e.n, page-e.at)
+		if part.n > 0 {
+			s.new.extents = appendExtent(s.new.extents, part, s.arena)
+			s.new.pages += uint64(part.n)
+			s.kept = append(s.kept, part)
+			s.from = part.at + part.n
+		}
+		if part.n < e.n {
+			return
+		}
+		s.cursor++
+	}
+}
+
+// maxFreeze is the number of bytes that are frozen in one go: until they are mapped, there are two of each.
+const maxFreeze = 16 << 20
+
+// stretch deals with pages that were written.
+func (s *saving) stretch(offset, length uint64) error {
+	memory := s.linear.base
+	for at := offset; at < offset+length; {
+		end := at
+		for end < min(offset+length, at+maxFreeze) && s.changed(uint32(end/hostPage), memory[end:end+hostPage]) {
+			end += hostPage
+		}
+		if end == at {
+			s.same++
+			at += hostPage
+			continue
+		}
+		if err := s.freeze(at, memory[at:end]); err != nil {
+			return err
+		}
+		at = end
+	}
+	return nil
+}
+
+// changed says whether a page is not what was frozen of it.
+func (s *saving) changed(page uint32, now []byte) bool {
+	if slot, ok := s.old.find(page); ok {
+		return !bytes.Equal(now, s.arena.page(slot, 1))
+	}
+	return !bytes.Equal(now, s.linear.original(uint64(page)*hostPage))
+}
+
+func (s *saving) freeze(offset uint64, data []byte) error {
+	at := uint32(offset / hostPage)
+	s.keepUntil(at)
+	s.from = max(s.from, at+uint32(uint64(len(data))/hostPage)) // what was frozen of them before is left out
+	s.fresh = true
+	return s.arena.put(data, func(r run) {
+		e := extent{at, r.n, r.at}
+		s.new.extents = appendExtent(s.new.extents, e, s.arena)
+		s.new.pages += uint64(r.n)
+		at += r.n
+		s.linear.tryMap(s.arena, e)
+	})
+}
+
+var zeroPage = make([]byte, hostPage)
+
+// original is what the image has at an offset: a host page.
+func (l *Linear) original(offset uint64) []byte {
+	if l.image != nil && offset < uint64(l.image.Size()) {
+		return l.image.Bytes()[offset : offset+hostPage]
+	}
+	return zeroPage
+}
+
+func (l *Linear) setFrozen(d *Delta) {
+	old := l.frozen
+	l.frozen = nil
+	if d != nil {
+		l.frozen = d.Retain()
+	}
+	old.Release()
+}
+
+// tryMap maps an extent whose contents the memory has or is to get, and says whether it did: not a short one, and not when
+// there are too many mappings. What it replaces is given up.
+func (l *Linear) tryMap(a *arena, e extent) bool {
+	if e.n < largeRun || !a.mappable || l.method == Copy || len(l.mapped) >= maxMapped || mappedTotal.Load() >= maxMappedTotal {
+		return false
+	}
+	if l.mapFrozen(a, uint64(e.at)*hostPage, run{e.slot, e.n}) != nil {
+		return false
+	}
+	before := len(l.mapped)
+	l.mapped = slices.DeleteFunc(l.mapped, func(m extent) bool { return e.at <= m.at && m.at+m.n <= e.at+e.n })
+	l.mapped = append(l.mapped, e)
+	mappedTotal.Add(int64(len(l.mapped) - before))
+	l.watched = false // the new mapping is not
+	return true
 }
 
 // Load makes the memory what it was when d was saved. The memory must be as New or Reset left it, with a limit
@@ -52,34 +370,57 @@ func (l *Linear) Load(d *Delta) error {
 	case d.size > l.limit:
 		return fmt.Errorf("load linear memory: %d bytes are more than its limit of %d", d.size, l.limit)
 	}
-	l.grow(max(d.size, l.size))
-	for _, r := range d.regions {
-		copy(l.base[r.offset:], r.data)
+	a, err := theArena()
+	if err != nil {
+		return err
 	}
-	return nil
+	l.grow(max(d.size, l.size))
+	l.setFrozen(d)
+	for _, e := range d.extents {
+		if !l.tryMap(a, e) {
+			copy(l.base[uint64(e.at)*hostPage:], a.page(e.slot, e.n))
+		}
+	}
+	return l.watch(int(d.pages))
 }
 
-// eachChanged calls do for stretches that hold every host page which differs from the image, or from zero past it.
-func (l *Linear) eachChanged(do func(offset, length uint64) error) error {
-	if l.method == Scan || l.method == Pagemap {
+// thaw takes back what Load and Save have mapped, and forgets what was saved.
+func (l *Linear) thaw() error {
+	if l.frozen == nil && !l.watched {
+		return nil
+	}
+	var errs []error
+	l.unwatch()
+	for _, e := range l.mapped {
+		errs = append(errs, l.unmapFrozen(uint64(e.at)*hostPage, uint64(e.n)*hostPage))
+	}
+	mappedTotal.Add(-int64(len(l.mapped)))
+	l.mapped = slices.Delete(l.mapped, 0, len(l.mapped))
+	l.setFrozen(nil)
+	return errors.Join(errs...)
+}
+
+// eachWritten calls do for stretches that hold every host page which was written since the last Save, Load or Watch, and
+// perhaps others.
+func (l *Linear) eachWritten(do func(offset, length uint64) error) error {
+	switch l.method {
+	case Scan:
+		return l.eachUnwatched(l.base[:l.size], do)
+	case Pagemap:
 		return l.eachPrivate(l.base[:l.size], do)
 	}
-	page := uint64(os.Getpagesize())
-	var image []byte
-	if l.image != nil {
-		image = l.image.Bytes()
+	return do(0, l.size)
+}
+
+// Watch lets the system note from now on which pages are written, where it can, so that the next Save costs what is
+// written until then. The memory must be as New or Reset left it.
+//
+// It returns the delta that the memory is now: an empty one.
+func (l *Linear) Watch() (*Delta, error) {
+	if l.frozen == nil {
+		d := newDelta(&frozen{image: l.image, size: l.size})
+		l.setFrozen(d)
+		d.Release()
 	}
-	zero := make([]byte, page)
-	for at := uint64(0); at < l.size; at += page {
-		was := zero
-		if at < uint64(len(image)) {
-			was = image[at : at+page]
-		}
-		if !bytes.Equal(l.base[at:at+page], was) {
-			if err := do(at, page); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return l.frozen.Retain(), l.watch(noPage)
 }

@@ -52,6 +52,11 @@ type Linear struct {
 	limit    uint64 // bytes that it may grow to
 	denied   bool
 	pin      []byte // what Reallocate answers next instead of growing; see Rewind
+
+	// What Save and Load keep; see delta.go.
+	frozen  *Delta   // what the memory was at the last of them, or nil
+	mapped  []extent // the stretches of it that are mapped from the arena
+	watched bool     // the system notes which pages are written
 }
 
 // New reserves a Linear and maps its image.
@@ -122,6 +127,9 @@ func (l *Linear) Rewind() { l.pin = l.bytes() }
 func (l *Linear) Free() {
 	if l.base != nil {
 		l.release()
+		mappedTotal.Add(-int64(len(l.mapped)))
+		l.mapped = nil
+		l.setFrozen(nil)
 		l.base, l.size, l.limit, l.reserved = nil, 0, 0, 0
 	}
 }
@@ -143,8 +151,8 @@ type Stats struct {
 func (l *Linear) Reset() (Stats, error) {
 	imageSize := uint64(l.image.Size())
 	st := Stats{Shrunk: l.size > imageSize}
-	var err error
-	if st.Shrunk {
+	err := l.thaw()
+	if err == nil && st.Shrunk {
 		st.PrivateBytes, err = l.dropTail(imageSize)
 	}
 	if err == nil {

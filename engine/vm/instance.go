@@ -114,24 +114,50 @@ type memory struct{ api.Memory }
 func (m *memory) ReadUint32(offset uint32) (uint32, bool) { return m.ReadUint32Le(offset) }
 func (m *memory) WriteUint32(offset, v uint32) bool       { return m.WriteUint32Le(offset, v) }
 
-// Checkpoint is an instance's memory and globals at one moment.
+// Checkpoint is an instance's memory and globals at one moment. Each owner calls Release once.
 type Checkpoint struct {
-	Memory  *memimage.Delta
-	globals []uint64
+	Memory *memimage.Delta
+	// Globals are the values of the module's Config.Globals in their order.
+	Globals []uint64
 }
+
+// Retain adds an owner, and returns c.
+func (c Checkpoint) Retain() Checkpoint {
+	if c.Memory != nil {
+		c.Memory.Retain()
+	}
+	return c
+}
+
+// Release takes an owner away; the last one frees the memory.
+func (c Checkpoint) Release() { c.Memory.Release() }
 
 // Save takes a checkpoint. Nothing of the guest may be running.
 func (i *Instance) Save() (Checkpoint, error) {
 	d, err := i.linear.Save()
-	c := Checkpoint{Memory: d}
-	for _, s := range i.saved {
-		c.globals = append(c.globals, s.global.Get())
+	return i.checkpoint(d), err
+}
+
+// Begin is Save for an instance that is new or was just reset: the checkpoint is the state that it was made from. The
+// next Save then costs what is written until then.
+func (i *Instance) Begin() (Checkpoint, error) {
+	d, err := i.linear.Watch()
+	return i.checkpoint(d), err
+}
+
+func (i *Instance) checkpoint(d *memimage.Delta) Checkpoint {
+	c := Checkpoint{Memory: d, Globals: make([]uint64, len(i.saved))}
+	for n, s := range i.saved {
+		c.Globals[n] = s.global.Get()
 	}
-	return c, err
+	return c
 }
 
 // Load brings an instance of the same module and state that is new or was just reset to a checkpoint.
 func (i *Instance) Load(c Checkpoint) error {
+	if len(c.Globals) != len(i.saved) {
+		return fmt.Errorf("load a checkpoint of %d globals into a module of %d", len(c.Globals), len(i.saved))
+	}
 	if err := i.linear.Load(c.Memory); err != nil {
 		return err
 	}
@@ -139,7 +165,7 @@ func (i *Instance) Load(c Checkpoint) error {
 		return err
 	}
 	for n, s := range i.saved {
-		s.global.Set(c.globals[n])
+		s.global.Set(c.Globals[n])
 	}
 	return nil
 }

@@ -46,7 +46,7 @@ func (d *Driver) Turn(ctx context.Context, g vm.Guest, info runtimes.BootInfo, t
 	}
 	s := &turn{Turn: t, boot: b, env: envOf(ctx)}
 	in := &interp{ctx: context.WithValue(ctx, turnKey{}, s), g: g, b: b}
-	if t.First {
+	if t.First || t.Renew && t.Seed == nil {
 		in.reseed(t)
 	}
 	if len(t.Inputs)+len(t.Args)+len(t.Env) > 0 {

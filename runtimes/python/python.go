@@ -470,6 +470,7 @@ const (
 	flagFirst   = 1
 	flagSession = 2
 	flagRest    = 4
+	flagRenew   = 8
 )
 
 const maxName = 4096 // bytes of a turn's file name
@@ -486,6 +487,9 @@ func turnFrame(t *runtimes.Turn) ([]byte, error) {
 	}
 	if t.Session {
 		flags |= flagSession
+	}
+	if t.Renew && !t.First && t.Seed == nil {
+		flags |= flagRenew
 	}
 	var rest []byte
 	if len(t.Args) > 0 || len(t.Env) > 0 || len(t.Inputs) > 0 || (t.Seed != nil && t.First) {

@@ -39,12 +39,14 @@ def bake():
     net.install()
     preload.science()
 
-    from . import display, host, turns
+    from . import display, host, state, turns
 
     display.install()
     preload.charts()
+    state.install()
     turns.install(sys.modules["__main__"])
     preload.rehearse(turns)
     preload.settle()
+    state.forget()
     host.call_json(host.BOOTED, preload.addresses(turns))
     preload.fill_holes()

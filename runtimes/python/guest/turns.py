@@ -2,7 +2,7 @@
 
 The driver calls turn() by its address, with no arguments; it gives None, always. Frame (little
 endian): flags u8, length of the file name u16, length of the source u32, name, source, and, with
-flag 4, JSON with what is rarely there: args, env, inputs, seed.
+flag 4, JSON with what is rarely there: args, env, inputs, seed. With flag 8 the memory is a copy of another session's.
 """
 
 import ast
@@ -18,10 +18,10 @@ import sys
 
 from json import dumps, loads
 
-from . import aio, display, errors, figures, host, streams
+from . import aio, display, errors, figures, host, state, streams
 
 _HEAD = struct.Struct("<BHI")
-_FIRST, _SESSION, _REST = 1, 2, 4
+_FIRST, _SESSION, _REST, _RENEW = 1, 2, 4, 8
 _FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 _COROUTINE = 0x80  # of a code object that has awaits of its own
 _FUTURES = 0x1FE0000  # a code object's __future__ flags, handed on to the rest of its source
@@ -44,6 +44,8 @@ def turn():
         if not flags & _FIRST:
             streams.renew()
             names.pop("__warningregistry__", None)
+        if flags & _RENEW:
+            state.renew()
         outcome = None
         try:
             _prepare(name, rest)

@@ -1,0 +1,119 @@
+//go:build linux
+
+package memimage
+
+import (
+	"fmt"
+	"sync"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Written pages are found by userfaultfd's asynchronous write protection (Linux 6.7, for any user): the first write to a
+// protected page takes a fault that the kernel answers alone, and PAGEMAP_SCAN then calls the page written.
+//
+// A fault costs about a microsecond, and a turn writes mostly to the pages that the last one wrote to. So pages
+// that were written stay unprotected and are compared at each Save, until more than maxSame of them did not
+// change; then all are protected anew.
+//
+//	protected --written--> unprotected --too many of them do not change--> protected
+const maxSame = 64
+
+// uffdioAPI is struct uffdio_api of linux/userfaultfd.h.
+type uffdioAPI struct{ api, features, ioctls uint64 }
+
+// uffdioRegister is struct uffdio_register; uffdio_range is its first two fields.
+type uffdioRegister struct{ start, length, mode, ioctls uint64 }
+
+const (
+	uffdUserModeOnly = 1
+	uffdAPI          = 0xaa
+	uffdWPAsync      = 1 << 15
+	uffdUnpopulated  = 1 << 13
+	uffdModeWP       = 1 << 1
+
+	ioctlUffdAPI        = 0xc018aa3f // _IOWR(0xaa, 0x3f, struct uffdio_api)
+	ioctlUffdRegister   = 0xc020aa00 // _IOWR(0xaa, 0x00, struct uffdio_register)
+	ioctlUffdUnregister = 0x8010aa01 // _IOR(0xaa, 0x01, struct uffdio_range)
+
+	scanProtect   = 1 << 0 // PM_SCAN_WP_MATCHING
+	pageIsWritten = 1 << 1
+)
+
+// watcher is the process's userfaultfd, or -1 where there is none that will do.
+var watcher = sync.OnceValue(func() int {
+	fd, _, errno := unix.Syscall(unix.SYS_USERFAULTFD, unix.O_CLOEXEC|unix.O_NONBLOCK|uffdUserModeOnly, 0, 0)
+	if errno != 0 {
+		return -1
+	}
+	arg := uffdioAPI{api: uffdAPI, features: uffdWPAsync | uffdUnpopulated}
+	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, fd, ioctlUffdAPI, uintptr(unsafe.Pointer(&arg))); errno != 0 {
+		_ = unix.Close(int(fd))
+		return -1
+	}
+	return int(fd)
+})
+
+// watch protects the pages of which more than a few, unchanged, would have to be compared again.
+func (l *Linear) watch(unchanged int) error {
+	if l.method != Scan || watcher() < 0 {
+		return nil
+	}
+	if !l.watched {
+		arg := uffdioRegister{start: uint64(uintptr(unsafe.Pointer(unsafe.SliceData(l.base)))), length: uint64(cap(l.base)), mode: uffdModeWP}
+		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(watcher()), ioctlUffdRegister, uintptr(unsafe.Pointer(&arg))); errno != 0 {
+			return nil // everything is compared
+		}
+		l.watched = true
+	}
+	if unchanged <= maxSame {
+		return nil
+	}
+	return l.scanWritten(l.base[:l.size], scanProtect, func(uint64, uint64) error { return nil })
+}
+
+// unwatch ends the watching, which costs faults where nobody asks.
+func (l *Linear) unwatch() {
+	if l.method != Scan || watcher() < 0 {
+		return
+	}
+	l.watched = false
+	arg := [2]uint64{uint64(uintptr(unsafe.Pointer(unsafe.SliceData(l.base)))), uint64(cap(l.base))}
+	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(watcher()), ioctlUffdUnregister, uintptr(unsafe.Pointer(&arg))) // it was registered or it was not
+}
+
+func (l *Linear) eachUnwatched(b []byte, do func(offset, length uint64) error) error {
+	return l.scanWritten(b, 0, do)
+}
+
+// scanWritten calls do for stretches of private pages of b that are not protected, and protects them if flags say so.
+func (l *Linear) scanWritten(b []byte, flags uint64, do func(offset, length uint64) error) error {
+	f, err := pagemap()
+	if err != nil {
+		return err
+	}
+	regions := regionPool.Get().(*[]pageRegion)
+	defer regionPool.Put(regions)
+	base := uint64(uintptr(unsafe.Pointer(unsafe.SliceData(b))))
+	for at, end := base, base+uint64(len(b)); at < end; {
+		arg := pmScanArg{
+			flags: flags, start: at, end: end,
+			vec: uint64(uintptr(unsafe.Pointer(unsafe.SliceData(*regions)))), vecLen: uint64(len(*regions)),
+			categoryInverted: pageIsFile, categoryMask: pageIsFile | pageIsWritten, categoryAnyof: pageIsPresent | pageIsSwapped,
+			returnMask: pageIsWritten,
+		}
+		arg.size = uint64(unsafe.Sizeof(arg))
+		n, _, errno := unix.Syscall(unix.SYS_IOCTL, f.Fd(), pagemapScanIoctl, uintptr(unsafe.Pointer(&arg)))
+		if errno != 0 {
+			return fmt.Errorf("ioctl PAGEMAP_SCAN: %w", errno)
+		}
+		for _, r := range (*regions)[:n] {
+			if err := do(r.start-base, r.end-r.start); err != nil {
+				return err
+			}
+		}
+		at = arg.walkEnd
+	}
+	return nil
+}

@@ -1,0 +1,325 @@
+package engine
+
+import (
+	"bytes"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/cloche-dev/cloche/engine/memimage"
+	"github.com/cloche-dev/cloche/engine/vm"
+	"github.com/cloche-dev/cloche/limits"
+	"github.com/cloche-dev/cloche/wasi"
+)
+
+// A snapshot file is, numbers little endian:
+//
+//	magic     8 bytes
+//	version   u32
+//	lengths   of the header u32, of the body u64
+//	nonce     16 bytes
+//	header    JSON of snapHeader                 } encrypted: AES-256 in counter mode, from the nonce
+//	body      zstd of: pages, then files         }
+//	HMAC-SHA256 of all that, 32 bytes
+//
+// Both keys are derived from the deployment's. Pages are records of u32 page number, u32 count and the pages, in rising order; a count of 0 ends them. Files are a
+// vfs export. Lengths are believed as far as bytes come; nothing else is looked at before the HMAC is right.
+const (
+	snapMagic   = "CLOCHESN"
+	snapVersion = 1
+	snapFixed   = len(snapMagic) + 4 + 4 + 8 + aes.BlockSize
+	snapMAC     = sha256.Size
+	// maxSnapHeader is room for the descriptors that a program may hold open, with their paths.
+	maxSnapHeader = 64 << 20
+	// maxSnapBody is above what memory and files can come to.
+	maxSnapBody = 16 << 30
+)
+
+// snapHeader is what is known of a state besides pages and files.
+type snapHeader struct {
+	Image       string            `json:"image"` // Baked.ID
+	Page        int               `json:"page"`  // bytes of a page
+	Made        time.Time         `json:"made"`
+	Turns       int               `json:"turns"`
+	MemoryBytes uint64            `json:"memory_bytes"`
+	Globals     []uint64          `json:"globals"`
+	Descriptors []wasi.Descriptor `json:"descriptors,omitempty"`
+	Random      []byte            `json:"random,omitempty"`
+	Now         time.Time         `json:"now,omitzero"`
+	Options     storedOptions     `json:"options"`
+	Session     *storedSession    `json:"session,omitempty"` // in a store
+}
+
+// storedOptions are the Options that can be written down.
+type storedOptions struct {
+	Language string            `json:"language"`
+	Env      map[string]string `json:"env,omitempty"`
+	Mounts   []limits.Mount    `json:"mounts,omitempty"`
+	Limits   limits.Limits     `json:"limits"`
+	Seed     *uint64           `json:"seed,omitempty"`
+	Clock    time.Time         `json:"clock,omitzero"`
+	OnError  string            `json:"on_error,omitempty"`
+}
+
+func (o Options) stored() storedOptions {
+	return storedOptions{o.Language, o.Env, o.Mounts, o.Limits, o.Seed, o.Clock, o.OnError}
+}
+
+func (o storedOptions) options() Options {
+	return Options{Language: o.Language, Env: o.Env, Mounts: o.Mounts, Limits: o.Limits, Seed: o.Seed, Clock: o.Clock, OnError: o.OnError}
+}
+
+// storedSession is what a store keeps of a session besides its state.
+type storedSession struct {
+	ID      string    `json:"id"`
+	Created time.Time `json:"created"`
+	Used    time.Time `json:"used"`
+}
+
+// counter counts what is written.
+type counter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// writeSnapshot writes a state as a file.
+func writeSnapshot(w io.Writer, key []byte, image string, o Options, st *state) (int64, error) {
+	h := snapHeader{
+		Image: image, Page: os.Getpagesize(), Made: time.Now().UTC(), Turns: st.turns, MemoryBytes: st.vm.Memory.Size(),
+		Globals: st.vm.Globals, Descriptors: st.descriptors, Random: st.random, Now: st.now, Options: o.stored(),
+	}
+	return h.write(w, key, st)
+}
+
+func (h snapHeader) write(w io.Writer, key []byte, st *state) (int64, error) {
+	header, err := json.Marshal(h)
+	if err != nil {
+		return 0, err
+	}
+	if len(header) > maxSnapHeader {
+		return 0, fmt.Errorf("a header of %d bytes is more than %d", len(header), maxSnapHeader)
+	}
+	var body bytes.Buffer
+	if err := writeBody(&body, st); err != nil {
+		return 0, err
+	}
+	fixed := binary.LittleEndian.AppendUint32([]byte(snapMagic), snapVersion)
+	fixed = binary.LittleEndian.AppendUint32(fixed, uint32(len(header)))
+	fixed = binary.LittleEndian.AppendUint64(fixed, uint64(body.Len()))
+	nonce := make([]byte, aes.BlockSize)
+	_, _ = rand.Read(nonce) // cannot fail
+	fixed = append(fixed, nonce...)
+	hidden, mac := snapKeys(key, nonce)
+	for _, part := range [][]byte{header, body.Bytes()} {
+		hidden.XORKeyStream(part, part)
+	}
+	c := &counter{w: w}
+	out := io.MultiWriter(c, mac)
+	for _, part := range [][]byte{fixed, header, body.Bytes()} {
+		if _, err := out.Write(part); err != nil {
+			return c.n, err
+		}
+	}
+	_, err = c.Write(mac.Sum(nil))
+	return c.n, err
+}
+
+// snapKeys are the two ciphers of a file.
+func snapKeys(key, nonce []byte) (cipher.Stream, hash.Hash) {
+	derive := func(use string) []byte {
+		h := hmac.New(sha256.New, key)
+		h.Write([]byte("cloche snapshot " + use))
+		return h.Sum(nil)
+	}
+	block, err := aes.NewCipher(derive("encryption"))
+	if err != nil { // the key has 32 bytes
+		panic(err)
+	}
+	return cipher.NewCTR(block, nonce), hmac.New(sha256.New, derive("authentication"))
+}
+
+// writeBody compresses pages and files.
+func writeBody(w io.Writer, st *state) error {
+	z, err := zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true))
+	if err != nil {
+		return err
+	}
+	page := uint64(os.Getpagesize())
+	record := func(offset uint64, n int) []byte {
+		return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(nil, uint32(offset/page)), uint32(uint64(n)/page))
+	}
+	err = st.vm.Memory.Each(func(offset uint64, data []byte) error {
+		if _, err := z.Write(record(offset, len(data))); err != nil {
+			return err
+		}
+		_, err := z.Write(data)
+		return err
+	})
+	if err == nil {
+		_, err = z.Write(record(0, 0))
+	}
+	if err == nil && st.files != nil {
+		err = st.files.Export(z)
+	} else if err == nil {
+		_, err = z.Write(st.exported)
+	}
+	return errors.Join(err, z.Close())
+}
+
+// snapFile is a snapshot file whose HMAC was right.
+type snapFile struct {
+	snapHeader
+	body []byte
+}
+
+// readSnapshot reads a file and checks that it is whole and was made with the key.
+func readSnapshot(r io.Reader, key []byte) (*snapFile, error) {
+	fixed := make([]byte, snapFixed)
+	if _, err := io.ReadFull(r, fixed); err != nil {
+		return nil, cutShortFile(err)
+	}
+	if string(fixed[:len(snapMagic)]) != snapMagic {
+		return nil, badSnapshot("it is not a snapshot file")
+	}
+	if v := binary.LittleEndian.Uint32(fixed[len(snapMagic):]); v != snapVersion {
+		return nil, badSnapshot("it has version %d, this program reads version %d", v, snapVersion)
+	}
+	lengths := fixed[len(snapMagic)+4:]
+	hidden, mac := snapKeys(key, fixed[snapFixed-aes.BlockSize:])
+	mac.Write(fixed)
+	in := io.TeeReader(r, mac)
+	header, err := readPart(in, uint64(binary.LittleEndian.Uint32(lengths)), maxSnapHeader)
+	if err != nil {
+		return nil, err
+	}
+	body, err := readPart(in, binary.LittleEndian.Uint64(lengths[4:]), maxSnapBody)
+	if err != nil {
+		return nil, err
+	}
+	want := mac.Sum(nil)
+	got := make([]byte, snapMAC)
+	if _, err := io.ReadFull(r, got); err != nil {
+		return nil, cutShortFile(err)
+	}
+	if !hmac.Equal(got, want) {
+		return nil, badSnapshot("it was changed, or made with the key of another deployment")
+	}
+	if n, _ := io.ReadFull(r, got[:1]); n != 0 {
+		return nil, badSnapshot("there are bytes after its end")
+	}
+	hidden.XORKeyStream(header, header)
+	hidden.XORKeyStream(body, body)
+	f := &snapFile{body: body}
+	if err := json.Unmarshal(header, &f.snapHeader); err != nil {
+		return nil, badSnapshot("header: %w", err)
+	}
+	return f, nil
+}
+
+// readPart reads n bytes. It takes memory as they come.
+func readPart(r io.Reader, n, most uint64) ([]byte, error) {
+	if n > most {
+		return nil, badSnapshot("a part of %d bytes is more than %d", n, most)
+	}
+	var b bytes.Buffer
+	if got, err := io.CopyN(&b, r, int64(n)); err != nil {
+		return nil, cutShortFile(fmt.Errorf("%d of %d bytes: %w", got, n, err))
+	}
+	return b.Bytes(), nil
+}
+
+func cutShortFile(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return badSnapshot("it is cut short")
+	}
+	return fmt.Errorf("read a snapshot: %w", err)
+}
+
+// open makes the state that the file holds, over an interpreter's image. The caller owns it.
+func (f *snapFile) open(l *loaded) (*state, Options, error) {
+	o := f.Options.options()
+	if f.Image != l.ID {
+		return nil, o, badSnapshot("it was made with another build of %s than is set up here", l.Driver.Language())
+	}
+	if f.Page != os.Getpagesize() {
+		return nil, o, badSnapshot("its pages have %d bytes, this machine's %d", f.Page, os.Getpagesize())
+	}
+	st := &state{
+		vm:          vm.Checkpoint{Globals: f.Globals},
+		descriptors: f.Descriptors, turns: f.Turns, random: f.Random, now: f.Now, copied: true,
+	}
+	if err := f.openBody(l.State.Image, st); err != nil {
+		return nil, o, badSnapshot("%w", err)
+	}
+	return st, o, nil
+}
+
+// openBody fills in memory and files.
+func (f *snapFile) openBody(image *memimage.Image, st *state) error {
+	z, err := zstd.NewReader(bytes.NewReader(f.body), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxMemory(maxSnapBody), zstd.WithDecoderMaxWindow(maxSnapWindow))
+	if err != nil {
+		return err
+	}
+	defer z.Close()
+	b, err := memimage.NewBuilder(image, f.MemoryBytes)
+	if err != nil {
+		return err
+	}
+	defer b.Drop()
+	if err := readPages(z, b, uint64(f.Page)); err != nil {
+		return fmt.Errorf("memory: %w", err)
+	}
+	var files bytes.Buffer
+	if _, err := io.Copy(&files, io.LimitReader(z, maxSnapBody)); err != nil {
+		return fmt.Errorf("files: %w", err)
+	}
+	st.exported, st.vm.Memory = files.Bytes(), b.Delta()
+	return nil
+}
+
+// maxSnapWindow is what a decoder must hold; the encoder's fastest level uses 4 MiB.
+const maxSnapWindow = 8 << 20
+
+// readPages reads the records of pages.
+func readPages(r io.Reader, b *memimage.Builder, page uint64) error {
+	buf := make([]byte, 1<<20)
+	for {
+		var record [8]byte
+		if _, err := io.ReadFull(r, record[:]); err != nil {
+			return err
+		}
+		at, n := uint64(binary.LittleEndian.Uint32(record[:])), uint64(binary.LittleEndian.Uint32(record[4:]))
+		if n == 0 {
+			return nil
+		}
+		for n > 0 {
+			part := min(n, uint64(len(buf))/page)
+			if _, err := io.ReadFull(r, buf[:part*page]); err != nil {
+				return err
+			}
+			if err := b.Add(at*page, buf[:part*page]); err != nil {
+				return err
+			}
+			at, n = at+part, n-part
+		}
+	}
+}

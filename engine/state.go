@@ -1,0 +1,201 @@
+package engine
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/cloche-dev/cloche/engine/vm"
+	"github.com/cloche-dev/cloche/limits"
+	"github.com/cloche-dev/cloche/wasi"
+	"github.com/cloche-dev/cloche/wasi/vfs"
+)
+
+// state is all that a session's next turn can find of the earlier ones. It is immutable, and shares pages and files
+// with the states before and after it.
+type state struct {
+	vm          vm.Checkpoint
+	files       *vfs.Snapshot     // nil: exported instead
+	exported    []byte            // the files of a sandbox with mounts, which is another template each time
+	descriptors []wasi.Descriptor // what the program holds open
+	turns       int
+	random      []byte    // where the entropy of a sandbox with a seed has come to
+	now         time.Time // on the sandbox's own clock, if it has one
+	// copied says that another session may go on from the same state: random generators are renewed before
+	// the next turn.
+	copied bool
+}
+
+// freeze takes the state as it is between two turns. The caller releases it.
+func (s *sandbox) freeze() (*state, error) {
+	c, err := s.inst.Save()
+	if err != nil {
+		return nil, err
+	}
+	st, err := s.describe(c)
+	if err != nil {
+		c.Release()
+	}
+	return st, err
+}
+
+// describe makes a state of a checkpoint and what is beside the memory. The state owns the checkpoint.
+func (s *sandbox) describe(c vm.Checkpoint) (*state, error) {
+	st := &state{vm: c, turns: s.turns, copied: s.copied}
+	var err error
+	if st.descriptors, err = s.state.OpenDescriptors(); err != nil {
+		return nil, err
+	}
+	if m, ok := s.random.(encoding.BinaryMarshaler); ok {
+		if st.random, err = m.MarshalBinary(); err != nil {
+			return nil, err
+		}
+	}
+	if !s.opts.Clock.IsZero() {
+		st.now = s.clock.Now()
+	}
+	st.files = s.tree.Snapshot()
+	return st, nil
+}
+
+// copy is the state for another session.
+func (st *state) copy() *state {
+	c := *st
+	c.vm = st.vm.Retain()
+	c.copied = true
+	return &c
+}
+
+func (st *state) release() {
+	if st != nil {
+		st.vm.Release()
+	}
+}
+
+// wake gives the sandbox an instance in the state, with a place among the live ones, if it has none.
+func (s *sandbox) wake(ctx context.Context, st *state) error {
+	if s.inst != nil {
+		return nil
+	}
+	if !s.seated {
+		if err := s.eng.enter(ctx); err != nil {
+			return err
+		}
+		s.seated = true
+	}
+	inst, err := s.lang.pool.Get(ctx)
+	if err != nil {
+		return err
+	}
+	inst.Linear().SetLimit(wholePages(s.limits.MemoryBytes))
+	if err := inst.Load(st.vm); err != nil {
+		return errors.Join(err, inst.Close(context.WithoutCancel(ctx)))
+	}
+	s.inst, s.turns, s.copied = inst, st.turns, st.copied
+	return nil
+}
+
+// park gives instance and place back. The state that the caller has is all that is left of the memory.
+func (s *sandbox) park() {
+	if s.inst != nil {
+		s.lang.pool.Put(s.inst)
+		s.inst = nil
+	}
+	if s.seated {
+		s.seated = false
+		s.eng.leave()
+	}
+}
+
+// revive makes a sandbox without an instance whose files and descriptors are those of a state.
+func (e *Engine) revive(l *loaded, o Options, st *state) (*sandbox, error) {
+	s := &sandbox{
+		eng: e, lang: l, opts: o, limits: o.Limits.Or(e.cfg.Limits), begun: time.Now(), random: entropy(o.Seed), clock: e.cfg.Clock,
+		session: true, turns: st.turns, copied: st.copied,
+	}
+	if !o.Clock.IsZero() {
+		s.clock = wasi.NewFixedClock(st.now, 0)
+	}
+	err := s.setRandom(st)
+	if err == nil {
+		err = s.furnish(st)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+func (s *sandbox) setRandom(st *state) error {
+	if c, ok := s.random.(*rand.ChaCha8); ok && st.random != nil {
+		if err := c.UnmarshalBinary(st.random); err != nil {
+			return fmt.Errorf("restore the seeded entropy: %w", err)
+		}
+	}
+	return nil
+}
+
+// furnish lays out files and descriptors as in a state.
+func (s *sandbox) furnish(st *state) error {
+	var err error
+	if s.tree, err = s.replant(st); err != nil {
+		return fmt.Errorf("restore the files: %w", err)
+	}
+	if s.state, err = wasi.New(wasi.Config{FS: s.tree.Namespace, OpenFiles: int(s.limits.OpenFiles)}); err != nil {
+		return err
+	}
+	if err = s.state.RestoreDescriptors(st.descriptors); err != nil {
+		return fmt.Errorf("restore the descriptors: %w", err)
+	}
+	return nil
+}
+
+// replant makes a tree with the files of a state. Folders of the host are opened anew, and so such a sandbox's
+// template is not that of the state: its files go through their exported form.
+func (s *sandbox) replant(st *state) (*tree, error) {
+	o := vfs.Options{
+		Bytes: int64(s.limits.DiskBytes), Inodes: int64(s.limits.Inodes),
+		Now: func() int64 { return s.clock.Now().UnixNano() },
+	}
+	if len(s.opts.Mounts) == 0 && st.files != nil {
+		ns, err := s.lang.Template.FromSnapshot(st.files, o)
+		return &tree{Namespace: ns}, err
+	}
+	exported := st.exported
+	if exported == nil {
+		var b bytes.Buffer
+		if err := st.files.Export(&b); err != nil {
+			return nil, err
+		}
+		exported = b.Bytes()
+	}
+	t := &tree{}
+	base, err := t.mount(s.lang.Template, s.opts.Mounts, s.limits)
+	if err != nil {
+		return nil, errors.Join(err, t.close())
+	}
+	files, err := base.Import(bytes.NewReader(exported), o)
+	if err == nil {
+		t.Namespace, err = base.FromSnapshot(files, o)
+	}
+	if err != nil {
+		return nil, errors.Join(err, t.close())
+	}
+	return t, nil
+}
+
+// language is that of the options, as it is told.
+func (o Options) language() string { return cmp.Or(o.Language, Python) }
+
+// fits says what is wrong with going on from a state under the options.
+func (o Options) fits(l limits.Limits, size uint64) error {
+	if l.MemoryBytes < size {
+		return invalid("a memory limit of %s is less than the %s that the session has", limits.FormatSize(l.MemoryBytes), limits.FormatSize(size))
+	}
+	return nil
+}
