@@ -64,3 +64,14 @@ func (l *loaded) same(inst *vm.Instance) error {
 	_, err := inst.Reset()
 	return err
 }
+
+// MemoryOf is a copy of the linear memory of a session, in which no turn runs.
+func MemoryOf(s *Session) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	memory, ok := s.sb.inst.Memory().Read(0, uint32(s.sb.inst.Memory().Size()))
+	if !ok {
+		return nil, fmt.Errorf("%d bytes of memory cannot be read", s.sb.inst.Memory().Size())
+	}
+	return bytes.Clone(memory), nil
+}
