@@ -5,6 +5,8 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
+	"io"
+	"slices"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -12,10 +14,10 @@ import (
 	"golang.org/x/text/encoding/htmlindex"
 )
 
-// replaceInvalid copies b with U+FFFD for what is not UTF-8: one for each maximal part of a sequence, as the
+// replaceInvalid appends b with U+FFFD for what is not UTF-8: one for each maximal part of a sequence, as the
 // WHATWG decoder does. Of text that QuickJS encoded, wtf8, a lone half of a surrogate pair is one sequence of three bytes.
-func replaceInvalid(b []byte, wtf8 bool) []byte {
-	out := make([]byte, 0, len(b)+16)
+func replaceInvalid(out, b []byte, wtf8 bool) []byte {
+	out = slices.Grow(out, len(b)+16)
 	for len(b) > 0 {
 		r, n := utf8.DecodeRune(b)
 		if r != utf8.RuneError || n != 1 {
@@ -65,9 +67,44 @@ func brokenLen(b []byte) int {
 	return n
 }
 
-// maxCodec bounds in bytes what is converted in the host's memory, and for how long the run cannot be stopped
-// meanwhile. UTF-8 is not.
+// maxCodec bounds in bytes what is converted in the host's memory. UTF-8 is not.
 const maxCodec = 32 << 20
+
+// codecPiece is how much is converted between looks at the deadline.
+const codecPiece = 1 << 20
+
+// inPieces calls do with one piece of b after the other. cut says where to cut at or after a place, which is in b.
+func (in *interp) inPieces(b []byte, cut func(b []byte, at int) int, do func(piece []byte)) {
+	for len(b) > codecPiece {
+		at := min(len(b), cut(b, codecPiece))
+		do(b[:at])
+		b = b[at:]
+		in.look()
+	}
+	do(b)
+}
+
+// cutRune cuts before a sequence of UTF-8 or WTF-8, a broken one too: no sequence has more than three bytes that do not begin one.
+func cutRune(b []byte, at int) int {
+	for n := 0; n < 3 && at < len(b) && !utf8.RuneStart(b[at]); n++ {
+		at++
+	}
+	return at
+}
+
+// cutUnits cuts before a unit of UTF-16 that is not the second half of a pair.
+func cutUnits(b []byte, at int) int {
+	at &^= 1
+	if at >= 2 && at+2 <= len(b) && utf16.DecodeRune(rune(binary.LittleEndian.Uint16(b[at-2:])), rune(binary.LittleEndian.Uint16(b[at:]))) != utf8.RuneError {
+		at += 2
+	}
+	return at
+}
+
+// cutMultiple cuts at a multiple of n.
+func cutMultiple(n int) func([]byte, int) int {
+	return func(_ []byte, at int) int { return at - at%n }
+}
 
 func (in *interp) tooLarge() uint64 {
 	return in.throw("RangeError", "more than 32 MiB cannot be converted at once", "ERR_STRING_TOO_LONG")
@@ -97,7 +134,7 @@ func (in *interp) encodeAt(encoding string, p, n uint32) uint64 {
 	var out []byte
 	switch encoding {
 	case "latin1":
-		out = fromText(b, func(out []byte, r rune) []byte {
+		out = in.fromText(b, func(out []byte, r rune) []byte {
 			if r > 0xffff {
 				high, low := utf16.EncodeRune(r)
 				return append(out, byte(high), byte(low))
@@ -105,7 +142,7 @@ func (in *interp) encodeAt(encoding string, p, n uint32) uint64 {
 			return append(out, byte(r))
 		})
 	case "utf16le":
-		out = fromText(b, func(out []byte, r rune) []byte {
+		out = in.fromText(b, func(out []byte, r rune) []byte {
 			if r > 0xffff {
 				high, low := utf16.EncodeRune(r)
 				out = binary.LittleEndian.AppendUint16(out, uint16(high))
@@ -114,31 +151,38 @@ func (in *interp) encodeAt(encoding string, p, n uint32) uint64 {
 			return binary.LittleEndian.AppendUint16(out, uint16(r))
 		})
 	case "hex":
-		n := 0
-		for n+1 < len(b) && isHex(b[n]) && isHex(b[n+1]) {
-			n += 2
-		}
-		out = make([]byte, n/2)
-		hex.Decode(out, b[:n])
+		ended := false
+		in.inPieces(b, cutMultiple(2), func(piece []byte) {
+			n := 0
+			for !ended && n+1 < len(piece) && isHex(piece[n]) && isHex(piece[n+1]) {
+				n += 2
+			}
+			ended = ended || n < len(piece)
+			out, _ = hex.AppendDecode(out, piece[:n]) // it has only such digits
+		})
 	case "base64":
-		out = decodeBase64(b)
+		var d base64Decoder
+		in.inPieces(b, cutMultiple(1), d.write)
+		out = d.close()
 	default:
-		out = replaceInvalid(b, true)
+		in.inPieces(b, cutRune, func(piece []byte) { out = replaceInvalid(out, piece, true) })
 	}
 	return in.buffer(len(out), func(dst []byte) { copy(dst, out) })
 }
 
 // fromText appends each code point of WTF-8 text; a lone surrogate comes as itself.
-func fromText(b []byte, add func([]byte, rune) []byte) []byte {
+func (in *interp) fromText(b []byte, add func([]byte, rune) []byte) []byte {
 	out := make([]byte, 0, len(b))
-	for len(b) > 0 {
-		r, n := utf8.DecodeRune(b)
-		if r == utf8.RuneError && n == 1 && isSurrogate(b) {
-			r, n = rune(b[0]&0xf)<<12|rune(b[1]&0x3f)<<6|rune(b[2]&0x3f), 3
+	in.inPieces(b, cutRune, func(b []byte) {
+		for len(b) > 0 {
+			r, n := utf8.DecodeRune(b)
+			if r == utf8.RuneError && n == 1 && isSurrogate(b) {
+				r, n = rune(b[0]&0xf)<<12|rune(b[1]&0x3f)<<6|rune(b[2]&0x3f), 3
+			}
+			out = add(out, r)
+			b = b[n:]
 		}
-		out = add(out, r)
-		b = b[n:]
-	}
+	})
 	return out
 }
 
@@ -146,29 +190,42 @@ func isHex(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
 }
 
-// decodeBase64 decodes both alphabets, skips what belongs to neither and stops at padding, as Node does.
-func decodeBase64(b []byte) []byte {
-	clean := make([]byte, 0, len(b))
+// base64Decoder decodes both alphabets, skips what belongs to neither and stops at padding, as Node does.
+type base64Decoder struct {
+	out   []byte
+	digit [4]byte // those of the group that is not complete
+	have  int
+	ended bool
+}
+
+func (d *base64Decoder) write(b []byte) {
 	for _, c := range b {
 		switch {
+		case d.ended:
+			return
 		case c == '-':
 			c = '+'
 		case c == '_':
 			c = '/'
 		case c == '=':
-			goto decode
+			d.ended = true
+			return
 		case c != '+' && c != '/' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z'):
 			continue
 		}
-		clean = append(clean, c)
+		d.digit[d.have] = c
+		if d.have++; d.have == len(d.digit) {
+			d.out, _ = base64.RawStdEncoding.AppendDecode(d.out, d.digit[:])
+			d.have = 0
+		}
 	}
-decode:
-	if len(clean)%4 == 1 {
-		clean = clean[:len(clean)-1]
+}
+
+func (d *base64Decoder) close() []byte {
+	if d.have > 1 {
+		d.out, _ = base64.RawStdEncoding.AppendDecode(d.out, d.digit[:d.have])
 	}
-	out := make([]byte, base64.RawStdEncoding.DecodedLen(len(clean)))
-	n, _ := base64.RawStdEncoding.Decode(out, clean)
-	return out[:n]
+	return d.out
 }
 
 // decode turns bytes into text, as Buffer.toString(encoding) and TextDecoder do.
@@ -184,20 +241,20 @@ func (in *interp) decode(a arguments) uint64 {
 	}
 	switch encoding {
 	case "latin1":
-		return in.textOf(func(out []byte) []byte {
-			for _, c := range b {
+		return in.textOf(b, cutMultiple(1), func(out, piece []byte) []byte {
+			for _, c := range piece {
 				out = utf8.AppendRune(out, rune(c))
 			}
 			return out
 		})
 	case "utf16le":
-		return in.textOf(func(out []byte) []byte { return appendUTF16(out, b) })
+		return in.textOf(b, cutUnits, appendUTF16)
 	case "hex":
-		return in.textOf(func(out []byte) []byte { return hex.AppendEncode(out, b) })
+		return in.textOf(b, cutMultiple(1), hex.AppendEncode)
 	case "base64":
-		return in.textOf(func(out []byte) []byte { return base64.StdEncoding.AppendEncode(out, b) })
+		return in.textOf(b, cutMultiple(3), base64.StdEncoding.AppendEncode)
 	case "base64url":
-		return in.textOf(func(out []byte) []byte { return base64.RawURLEncoding.AppendEncode(out, b) })
+		return in.textOf(b, cutMultiple(3), base64.RawURLEncoding.AppendEncode)
 	}
 	if label, ok := strings.CutPrefix(encoding, "label:"); ok {
 		return in.decodeLabel(label, b)
@@ -205,7 +262,7 @@ func (in *interp) decode(a arguments) uint64 {
 	if encoding == "utf8-fatal" {
 		return in.null()
 	}
-	return in.textOf(func(out []byte) []byte { return append(out, replaceInvalid(b, false)...) })
+	return in.textOf(b, cutRune, func(out, piece []byte) []byte { return replaceInvalid(out, piece, false) })
 }
 
 // decodeLabel decodes by a label of the Encoding Standard; null when there is none of that name.
@@ -214,15 +271,38 @@ func (in *interp) decodeLabel(label string, b []byte) uint64 {
 	if err != nil {
 		return in.null()
 	}
-	text, err := e.NewDecoder().Bytes(b)
+	text, err := io.ReadAll(e.NewDecoder().Reader(&lookingReader{in, b, 0}))
 	if err != nil {
 		return in.null()
 	}
 	return in.box(in.newString(string(text)))
 }
 
-func (in *interp) textOf(build func([]byte) []byte) uint64 {
-	return in.box(in.newString(string(build(nil))))
+// lookingReader reads bytes and looks at the deadline meanwhile.
+type lookingReader struct {
+	in    *interp
+	b     []byte
+	since int
+}
+
+func (r *lookingReader) Read(p []byte) (int, error) {
+	if len(r.b) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, r.b)
+	r.b = r.b[n:]
+	if r.since += n; r.since >= codecPiece {
+		r.since = 0
+		r.in.look()
+	}
+	return n, nil
+}
+
+// textOf is the text that the pieces of b become.
+func (in *interp) textOf(b []byte, cut func([]byte, int) int, add func(out, piece []byte) []byte) uint64 {
+	var out []byte
+	in.inPieces(b, cut, func(piece []byte) { out = add(out, piece) })
+	return in.box(in.newString(string(out)))
 }
 
 // appendUTF16 appends little-endian UTF-16 as WTF-8, in which a lone surrogate stays itself.

@@ -22,10 +22,10 @@ func TestReplaceInvalid(t *testing.T) {
 		{"\xe0\x80\x80", "\uFFFD\uFFFD\uFFFD", "\uFFFD\uFFFD\uFFFD"},
 		{"a\xc3", "a\uFFFD", "a\uFFFD"},
 	} {
-		if got := string(replaceInvalid([]byte(c.in), false)); got != c.decoded {
+		if got := string(replaceInvalid(nil, []byte(c.in), false)); got != c.decoded {
 			t.Errorf("%q decoded to %q, want %q", c.in, got, c.decoded)
 		}
-		if got := string(replaceInvalid([]byte(c.in), true)); got != c.text {
+		if got := string(replaceInvalid(nil, []byte(c.in), true)); got != c.text {
 			t.Errorf("%q printed as %q, want %q", c.in, got, c.text)
 		}
 	}
@@ -37,17 +37,23 @@ func FuzzCodecs(f *testing.F) {
 	f.Add([]byte("aGk=_-!"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, wtf8 := range []bool{false, true} {
-			out := replaceInvalid(b, wtf8)
+			out := replaceInvalid(nil, b, wtf8)
 			if !utf8.Valid(out) || utf8.Valid(b) && string(out) != string(b) {
 				t.Errorf("%q became %q", b, out)
 			}
 		}
-		decodeBase64(b)
-		if want := base64.StdEncoding.EncodeToString(b); string(decodeBase64([]byte(want))) != string(b) {
+		decode := func(b []byte) []byte {
+			var d base64Decoder
+			d.write(b[:len(b)/2])
+			d.write(b[len(b)/2:])
+			return d.close()
+		}
+		decode(b)
+		if want := base64.StdEncoding.EncodeToString(b); string(decode([]byte(want))) != string(b) {
 			t.Errorf("base64 of %q", b)
 		}
 		text := appendUTF16(nil, b)
-		back := fromText(text, func(out []byte, r rune) []byte {
+		back := new(interp).fromText(text, func(out []byte, r rune) []byte {
 			if r > 0xffff {
 				high, low := utf16.EncodeRune(r)
 				return append(out, byte(high), byte(high>>8), byte(low), byte(low>>8))
@@ -106,4 +112,29 @@ func TestExportTarget(t *testing.T) {
 			t.Errorf("%.80s %s: %q, want %q", c.exports, c.sub, got, c.want)
 		}
 	}
+}
+
+// FuzzCuts: a conversion piece by piece gives what it gives at once.
+func FuzzCuts(f *testing.F) {
+	f.Add([]byte("a\xed\xa0\x80\xf0\x9f\x98\x80\x80\x80\x80\x80\xe2\x82"), 4)
+	f.Add([]byte("=\xd8\x00\xde=\xd8a\x00"), 2)
+	f.Fuzz(func(t *testing.T, b []byte, at int) {
+		if at < 0 || at > len(b) {
+			return
+		}
+		for name, c := range map[string]struct {
+			cut func([]byte, int) int
+			add func(out, b []byte) []byte
+		}{
+			"UTF-8":  {cutRune, func(out, b []byte) []byte { return replaceInvalid(out, b, false) }},
+			"WTF-8":  {cutRune, func(out, b []byte) []byte { return replaceInvalid(out, b, true) }},
+			"UTF-16": {cutUnits, appendUTF16},
+			"base64": {cutMultiple(3), base64.StdEncoding.AppendEncode},
+		} {
+			cut := c.cut(b, at)
+			if pieces, whole := c.add(c.add(nil, b[:cut]), b[cut:]), c.add(nil, b); string(pieces) != string(whole) {
+				t.Errorf("%s: %x cut at %d became %x, want %x", name, b, cut, pieces, whole)
+			}
+		}
+	})
 }

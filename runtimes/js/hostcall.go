@@ -521,5 +521,5 @@ func validUTF8(b []byte) []byte {
 	if utf8.Valid(b) {
 		return b
 	}
-	return replaceInvalid(b, true)
+	return replaceInvalid(nil, b, true)
 }

@@ -352,7 +352,7 @@ func (in *interp) moduleSource(s *turn, name string) (src string, thrown bool) {
 	case ".cjs":
 		return in.moduleBy("commonModule", name, name)
 	case ".js":
-		if strings.Contains(src, "exports") && !scanModule(src).isModule {
+		if strings.Contains(src, "exports") && !scanModule(src, in.look).isModule {
 			return in.moduleBy("commonModule", name, name)
 		}
 	}

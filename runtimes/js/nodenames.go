@@ -21,12 +21,12 @@ var globalObjects = map[string]bool{"globalThis": true, "global": true, "this": 
 
 // usedNames says which of names src uses. It reads src only as far as the scanner understands it, and so may
 // name too many.
-func usedNames(src string, names []string) []string {
+func usedNames(src string, names []string, pause func()) []string {
 	if !slices.ContainsFunc(names, func(name string) bool { return strings.Contains(src, name) }) {
 		return nil
 	}
 	var used []string
-	s := scanner{src: src}
+	s := scanner{src: src, pause: pause}
 	var before, last token // the two before t
 	for {
 		t := s.next()
@@ -43,7 +43,7 @@ func usedNames(src string, names []string) []string {
 
 // reveal puts those of names that src uses on the global object. thrown: an exception is pending.
 func (in *interp) reveal(src string, names []string) (thrown bool) {
-	used := usedNames(src, names)
+	used := usedNames(src, names, in.look)
 	if len(used) == 0 {
 		return false
 	}

@@ -17,11 +17,11 @@ func TestUsedNames(t *testing.T) {
 		{"globalThis['process']; \"global\" in globalThis", "process global"},
 		{"processes; required; $module", ""},
 	} {
-		if got := strings.Join(usedNames(tt.src, nodeNames), " "); got != tt.want {
+		if got := strings.Join(usedNames(tt.src, nodeNames, nil), " "); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.src, got, tt.want)
 		}
 	}
-	if got := usedNames("require; process", fileNames); len(got) != 1 || got[0] != "process" {
+	if got := usedNames("require; process", fileNames, nil); len(got) != 1 || got[0] != "process" {
 		t.Errorf("of a CommonJS file: %q", got)
 	}
 }

@@ -140,7 +140,7 @@ func (in *interp) run(s *turn) (runtimes.Outcome, error) {
 	}
 	module := false
 	if mayBeModule(src) {
-		if m := scanModule(src); m.isModule {
+		if m := scanModule(src, in.look); m.isModule {
 			src, s.imports, module = m.source, m.imports, true
 			flags |= evalStrict
 		}

@@ -45,8 +45,8 @@ func mayBeModule(src string) bool {
 	return strings.Contains(src, "import") || strings.Contains(src, "export")
 }
 
-func scanModule(src string) moduleScan {
-	s := scanner{src: src, out: []byte(src)}
+func scanModule(src string, pause func()) moduleScan {
+	s := scanner{src: src, out: []byte(src), pause: pause}
 	var m moduleScan
 	for {
 		before := s.prev
@@ -108,6 +108,21 @@ type scanner struct {
 	brackets []bracket
 	prev     token
 	value    bool // prev ends an expression
+
+	pause   func() // called now and then, unless nil; it may unwind
+	counted int    // tokens
+	line    int    // line breaks before lineAt
+	lineAt  int
+}
+
+// pauseEvery is how many tokens, or bytes of one, are read between pauses: about a millisecond's.
+const pauseEvery = 1 << 15
+
+// lineOf is the line, from 1, of a place that is not before the last one that was asked for.
+func (s *scanner) lineOf(at int) int {
+	s.line += strings.Count(s.src[s.lineAt:at], "\n")
+	s.lineAt = at
+	return s.line + 1
 }
 
 // wordsBeforeExpression may be followed by a regular expression.
@@ -158,6 +173,10 @@ func (s *scanner) next() token {
 	}
 	t.to = s.at
 	s.prev, s.value = t, value
+	if s.counted += 1 + (t.to-t.from)/32; s.counted >= pauseEvery && s.pause != nil {
+		s.counted = 0
+		s.pause()
+	}
 	return t
 }
 
@@ -279,23 +298,16 @@ func (s *scanner) peekDigit() bool {
 }
 
 func (s *scanner) number() {
+	begin := s.at
+	hex := len(s.src) > begin+1 && s.src[begin] == '0' && s.src[begin+1]|0x20 == 'x'
 	for s.at < len(s.src) {
 		c := s.src[s.at]
-		signed := (c == '+' || c == '-') && (s.src[s.at-1]|0x20) == 'e' && !strings.HasPrefix(strings.ToLower(s.src[s.prevEnd():s.at]), "0x")
+		signed := (c == '+' || c == '-') && s.at > begin && s.src[s.at-1]|0x20 == 'e' && !hex
 		if !signed && c != '.' && !isWordStart(c) && (c < '0' || c > '9') {
 			return
 		}
 		s.at++
 	}
-}
-
-// prevEnd is where the token being read begins, at the earliest.
-func (s *scanner) prevEnd() int {
-	i := s.at
-	for i > s.prev.to && (isWordStart(s.src[i-1]) || s.src[i-1] >= '0' && s.src[i-1] <= '9' || s.src[i-1] == '.') {
-		i--
-	}
-	return i
 }
 
 // str reads a string and returns what it denotes; an unclosed one ends with its line.
@@ -451,7 +463,7 @@ func (s *scanner) restore(old scanner) { *s = old }
 func (s *scanner) importStatement(t token) (d importDecl, ok bool) {
 	save := *s
 	if len(s.brackets) == 0 {
-		d.line = 1 + strings.Count(s.src[:t.from], "\n")
+		d.line = s.lineOf(t.from)
 		if d.Names, ok = s.importClause(); ok {
 			if spec := s.next(); spec.kind == tokString {
 				d.Spec = spec.text
@@ -552,7 +564,7 @@ func (s *scanner) statementEnd(spec token) int {
 // nothing read, when t begins none.
 func (s *scanner) exportStatement(t token) (d importDecl, imports, ok bool) {
 	save := *s
-	d.line = 1 + strings.Count(s.src[:t.from], "\n")
+	d.line = s.lineOf(t.from)
 	from := func() (importDecl, bool, bool) {
 		spec := s.next()
 		d.Spec = spec.text

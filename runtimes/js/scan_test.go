@@ -58,7 +58,7 @@ func TestScanModule(t *testing.T) {
 		{"#!/usr/bin/env node\nimport 'x'", "#!/usr/bin/env node\n;         ", "2:x"},
 		{"ünï = 1; import 'x'", "ünï = 1; ;         ", "1:x"},
 	} {
-		m := scanModule(c.in)
+		m := scanModule(c.in, nil)
 		if c.out == "" {
 			c.out = c.in
 		}
@@ -84,7 +84,7 @@ func FuzzScanModule(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, src string) {
-		m := scanModule(src)
+		m := scanModule(src, nil)
 		if len(m.source) != len(src) || strings.Count(m.source, "\n") != strings.Count(src, "\n") {
 			t.Errorf("%q became %q", src, m.source)
 		}
