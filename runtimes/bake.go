@@ -181,6 +181,11 @@ func (s Spec) rewriteOptions() rewrite.Options {
 }
 
 func template(s Spec, dirs map[string]string) (*vfs.Template, error) {
+	if s.Open != nil {
+		if err := s.Open(dirs); err != nil {
+			return nil, fmt.Errorf("open the files of %s: %w", s.Driver.Language(), err)
+		}
+	}
 	var mounts []vfs.Mount
 	if s.Mounts != nil {
 		var err error

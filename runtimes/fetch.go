@@ -279,8 +279,17 @@ func extract(a Artifact, archive, dir string, p Progress) error {
 	wanted := map[string]Member{}
 	var total, done int64
 	for _, m := range a.Members {
+		if m.Path == a.File {
+			if err := writeMember(m, filepath.Join(dir, m.Base()), func() (io.ReadCloser, error) { return os.Open(archive) }); err != nil {
+				return err
+			}
+			continue
+		}
 		wanted[m.Path] = m
 		total += m.Bytes
+	}
+	if len(wanted) == 0 {
+		return nil
 	}
 	p.Stage("unpack "+a.File, 5*time.Duration(total)*time.Nanosecond)
 	err = openers[filepath.Ext(a.File)](archive, func(path string, size int64, open func() (io.ReadCloser, error)) (bool, error) {

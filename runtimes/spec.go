@@ -23,6 +23,8 @@ type Spec struct {
 	// Mounts are what every sandbox of this interpreter sees read-only. dirs has the folder of each artifact.
 	// The file systems are shared by all sandboxes.
 	Mounts func(dirs map[string]string) ([]vfs.Mount, error)
+	// Open, unless nil, is called before the driver is used, with the folder of each artifact.
+	Open func(dirs map[string]string) error
 	// Revision changes whenever the guest code or the way it is started does.
 	Revision string
 	// CompileTime and BootTime are how long these take on the reference machine.

@@ -14,9 +14,7 @@ import (
 	"io"
 	"math"
 	"strconv"
-	"sync"
 	"time"
-	_ "time/tzdata" // the zones of Intl must not depend on the host's files
 	"unicode/utf8"
 
 	"github.com/cloche-dev/cloche/engine/vm"
@@ -396,39 +394,10 @@ func (in *interp) hashed(h hash.Hash, p, n uint32) {
 	})
 }
 
-// zones are the locations that were asked for; their names are few, since only real ones are kept.
-var zones sync.Map // name -> *time.Location
-
-func location(name string) *time.Location {
-	if name == "" || name == "Local" {
-		return nil
-	}
-	if l, ok := zones.Load(name); ok {
-		return l.(*time.Location)
-	}
-	l, err := time.LoadLocation(name)
-	if err != nil {
-		return nil
-	}
-	zones.Store(name, l)
-	return l
-}
-
-// location is the program's time zone: the sandbox's, or that of the variable TZ, or UTC.
-func (s *turn) location() *time.Location {
-	if s.env.Location != nil {
-		return s.env.Location
-	}
-	if l := location(s.Env["TZ"]); l != nil {
-		return l
-	}
-	return time.UTC
-}
-
 func (in *interp) zone(s *turn, a arguments) uint64 {
 	l := s.location()
 	if name := a.text(0, maxName); name != "" {
-		if l = location(name); l == nil {
+		if l = s.zones.location(name); l == nil {
 			return in.null()
 		}
 	}

@@ -24,6 +24,7 @@ import (
 	"path"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/cloche-dev/cloche/engine/vm"
 	"github.com/cloche-dev/cloche/runtimes"
@@ -51,6 +52,7 @@ var keepExports = []string{
 type Driver struct {
 	// parsed is the boot that was decoded last: an engine has one image of a language.
 	parsed atomic.Pointer[parsedBoot]
+	zones  atomic.Pointer[zones]
 }
 
 type parsedBoot struct {
@@ -150,7 +152,7 @@ var guestOrder = []string{
 func (d *Driver) Boot(ctx context.Context, g vm.Guest) (info runtimes.BootInfo, err error) {
 	defer recoverStop(&err)
 	b := &boot{Funcs: map[string]value{}}
-	s := &turn{boot: b, Turn: &runtimes.Turn{}, env: envOf(ctx)}
+	s := &turn{boot: b, Turn: &runtimes.Turn{}, env: envOf(ctx), zones: d.zones.Load()}
 	ctx = context.WithValue(ctx, turnKey{}, s)
 	in := &interp{ctx: ctx, g: g, b: b}
 	if err := in.start(); err != nil {
@@ -453,6 +455,9 @@ type turn struct {
 	*runtimes.Turn
 	boot *boot
 	env  *Env
+
+	zones *zones
+	here  *time.Location // see location
 
 	exited      bool // by process.exit
 	exitCode    int

@@ -44,7 +44,7 @@ func (d *Driver) Turn(ctx context.Context, g vm.Guest, info runtimes.BootInfo, t
 	if err != nil {
 		return out, err
 	}
-	s := &turn{Turn: t, boot: b, env: envOf(ctx)}
+	s := &turn{Turn: t, boot: b, env: envOf(ctx), zones: d.zones.Load()}
 	in := &interp{ctx: context.WithValue(ctx, turnKey{}, s), g: g, b: b}
 	if t.First || t.Renew && t.Seed == nil {
 		in.reseed(t)

@@ -12,9 +12,11 @@ import (
 
 // Spec says what JavaScript is made of and how it is started.
 func Spec() runtimes.Spec {
+	driver := New()
 	return runtimes.Spec{
-		Driver:      New(),
-		Artifacts:   []string{"quickjs"},
+		Driver:      driver,
+		Artifacts:   []string{"quickjs", "tzdata"},
+		Open:        driver.open,
 		Module:      "quickjs.wasm",
 		Rewrite:     rewrite.Options{KeepExports: keepExports},
 		Start:       []string{"_initialize"},

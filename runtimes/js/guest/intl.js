@@ -374,10 +374,8 @@
     const m = /^([+-])(\d\d):?(\d\d)?$/.exec(name);
     if (m) throw new RangeError(`Invalid time zone specified: ${name}`);
     if (/^(utc|gmt|etc\/(utc|gmt|uct|zulu)|uct|zulu)$/i.test(name)) return /gmt/i.test(name) ? "UTC" : "UTC";
-    const cased = name.split("/").map((p) => p.split(/([_-])/).map((s) => /^(of|au|es)$/i.test(s) && p.length > 3 ? s.toLowerCase()
-      : s === "" || /^[_-]$/.test(s) ? s : name.includes("/") ? s[0].toUpperCase() + s.slice(1).toLowerCase() : s.toUpperCase()).join("")).join("/");
-    const found = zoneOf(name, 0) ?? zoneOf(cased, 0) ?? zoneOf(cased.replace(/Dumontdurville/, "DumontDUrville").replace(/Mcmurdo/, "McMurdo"), 0);
-    if (found === null || !/^[A-Za-z]/.test(name) || name === "Local") throw new RangeError(`Invalid time zone specified: ${name}`);
+    const found = zoneOf(name, 0); // whatever its case
+    if (found === null) throw new RangeError(`Invalid time zone specified: ${name}`);
     return found.name;
   }
 
