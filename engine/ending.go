@@ -36,6 +36,8 @@ func (r *Result) cameBack(out runtimes.Outcome, d *deadline, memory *limits.Exce
 			r.Error.Name, r.Error.Value = out.Error.Name, out.Error.Value // the language's own words for it
 			r.Error.Hint = memory.Error() + "; " + r.Error.Hint
 		}
+	case out.Refused:
+		r.Status = StatusRefused
 	case out.ExitCode != 0 || out.Error != nil:
 		r.Status = StatusError
 	default:

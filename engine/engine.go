@@ -58,6 +58,7 @@ type Engine struct {
 	languages map[string]*language
 	slots     chan struct{}
 	keys      keyring
+	packages  packages
 
 	// mu guards closed, and that nothing is added to open after it.
 	mu     sync.Mutex
@@ -98,7 +99,7 @@ func New(cfg Config) (*Engine, error) {
 		return nil, fmt.Errorf("new engine: %w", err)
 	}
 	cfg.Limits = cfg.Limits.WithDefaults()
-	e := &Engine{cfg: cfg, languages: map[string]*language{}, slots: make(chan struct{}, cfg.MaxSandboxes)}
+	e := &Engine{cfg: cfg, languages: map[string]*language{}, slots: make(chan struct{}, cfg.MaxSandboxes), packages: packages{cfg: cfg}}
 	for name, spec := range specs() {
 		e.languages[name] = &language{spec: spec, cfg: cfg}
 	}
@@ -162,6 +163,7 @@ func (e *Engine) Close() error {
 	for _, l := range e.languages {
 		errs = append(errs, l.close())
 	}
+	errs = append(errs, e.packages.close()...)
 	return errors.Join(errs...)
 }
 

@@ -177,18 +177,18 @@ type tree struct {
 	mounts []io.Closer
 }
 
-// newTree makes a tree over a template, with the mounts and files that o asks for.
-func newTree(t *vfs.Template, o Options, l limits.Limits, clock wasi.Clock) (*tree, error) {
+// newTree makes a tree over a template, with further mounts and those and the files that o asks for.
+func newTree(t *vfs.Template, further []vfs.Mount, o Options, l limits.Limits, clock wasi.Clock) (*tree, error) {
 	tr := &tree{}
-	if err := tr.fill(t, o, l, clock); err != nil {
+	if err := tr.fill(t, further, o, l, clock); err != nil {
 		return nil, errors.Join(fmt.Errorf("%w: %w", ErrInvalid, err), tr.close())
 	}
 	return tr, nil
 }
 
 // fill opens what is mounted and writes the files. What it opened is for close, after an error too.
-func (t *tree) fill(base *vfs.Template, o Options, l limits.Limits, clock wasi.Clock) error {
-	base, err := t.mount(base, o.Mounts, l)
+func (t *tree) fill(base *vfs.Template, further []vfs.Mount, o Options, l limits.Limits, clock wasi.Clock) error {
+	base, err := t.mount(base, further, o.Mounts, l)
 	if err != nil {
 		return err
 	}
@@ -204,16 +204,16 @@ func (t *tree) fill(base *vfs.Template, o Options, l limits.Limits, clock wasi.C
 	return nil
 }
 
-// mount adds what is shown of the host to a template.
-func (t *tree) mount(base *vfs.Template, list []limits.Mount, l limits.Limits) (*vfs.Template, error) {
-	if len(list) == 0 {
+// mount adds further mounts and what is shown of the host to a template.
+func (t *tree) mount(base *vfs.Template, further []vfs.Mount, list []limits.Mount, l limits.Limits) (*vfs.Template, error) {
+	if len(list) == 0 && len(further) == 0 {
 		return base, nil
 	}
 	mounts, err := t.open(list, l)
 	if err != nil {
 		return nil, err
 	}
-	if base, err = base.With(mounts...); err != nil {
+	if base, err = base.With(append(mounts, further...)...); err != nil {
 		return nil, fmt.Errorf("mounts: %w", err)
 	}
 	return base, nil

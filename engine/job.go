@@ -13,6 +13,7 @@ import (
 	"github.com/cloche-dev/cloche/hostfuncs/fetch"
 	"github.com/cloche-dev/cloche/limits"
 	"github.com/cloche-dev/cloche/runtimes"
+	"github.com/cloche-dev/cloche/runtimes/python"
 )
 
 // The languages of jobs. TypeScript is JavaScript whose types are taken off first.
@@ -42,6 +43,13 @@ type Options struct {
 	// OnError says what becomes of a session's turn that does not end with status ok: OnErrorKeep or OnErrorRollback.
 	// Empty means OnErrorKeep.
 	OnError string
+	// Packages are pure-Python packages that programs can import besides those that are linked in: names, with versions if
+	// need be ("requests", "httpx>=0.27"). What the cache folder lacks is downloaded with pip when the sandbox is made; its
+	// versions are then fixed.
+	Packages []string
+	// Review is what a program may not use, looked for in its source before it runs. A program that does has status
+	// refused. It is advice, and no protection: a program can hide what it uses.
+	Review limits.Review
 	// Network is what may be fetched. Nil: there is no network.
 	Network *fetch.Policy
 	// Tools are functions of the host's that programs may call. Nil: none.
@@ -106,12 +114,14 @@ type Job struct {
 	OnEvent  func(Event)
 	Network  *fetch.Policy
 	Tools    *hostfuncs.Registry
+	Packages []string
+	Review   limits.Review
 }
 
 func (j Job) options() Options {
 	return Options{
 		Language: j.Language, Env: j.Env, Files: j.Files, Mounts: j.Mounts, Limits: j.Limits, Seed: j.Seed, Clock: j.Clock,
-		Network: j.Network, Tools: j.Tools,
+		Network: j.Network, Tools: j.Tools, Packages: j.Packages, Review: j.Review,
 	}
 }
 
@@ -143,7 +153,10 @@ func runtimeOf(language string) (string, error) {
 // check reports all that is wrong with o at once.
 func (o Options) check() error {
 	_, errLanguage := runtimeOf(o.Language)
-	errs := []error{errLanguage, o.Limits.Validate(), limits.CheckMounts(o.Mounts), o.Network.Check()}
+	errs := []error{errLanguage, o.Limits.Validate(), limits.CheckMounts(o.Mounts), o.Network.Check(), o.Review.Check(), python.CheckPackages(o.Packages)}
+	if rt, err := runtimeOf(o.Language); err == nil && rt != Python && len(o.Packages) > 0 {
+		errs = append(errs, fmt.Errorf("packages %s: there are packages for Python only", strings.Join(o.Packages, ", ")))
+	}
 	if o.OnError != "" && o.OnError != OnErrorKeep && o.OnError != OnErrorRollback {
 		errs = append(errs, fmt.Errorf("on error %q: use %s or %s", o.OnError, OnErrorKeep, OnErrorRollback))
 	}

@@ -22,6 +22,7 @@ const (
 	StatusOutOfMemory Status = "out_of_memory" // Limits.MemoryBytes used up
 	StatusCancelled   Status = "cancelled"     // the caller's context ended
 	StatusTrapped     Status = "trapped"       // stopped by the machine, such as a stack overflow
+	StatusRefused     Status = "refused"       // not run, since Options.Review forbids what it uses
 )
 
 // Exit codes of runs that the guest did not end itself.

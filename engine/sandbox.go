@@ -16,6 +16,7 @@ import (
 	"github.com/cloche-dev/cloche/limits"
 	"github.com/cloche-dev/cloche/runtimes"
 	"github.com/cloche-dev/cloche/runtimes/js"
+	"github.com/cloche-dev/cloche/runtimes/python"
 	"github.com/cloche-dev/cloche/wasi"
 )
 
@@ -75,8 +76,11 @@ func (s *sandbox) start(ctx context.Context) error {
 		return invalid("a memory limit of %s is less than the %s that %s needs to start",
 			limits.FormatSize(s.limits.MemoryBytes), limits.FormatSize(image), s.lang.Driver.Language())
 	}
-	var err error
-	if s.tree, err = newTree(s.lang.Template, s.opts, s.limits, s.clock); err != nil {
+	packages, err := s.eng.packages.mount(ctx, s.opts)
+	if err != nil {
+		return err
+	}
+	if s.tree, err = newTree(s.lang.Template, packages, s.opts, s.limits, s.clock); err != nil {
 		return err
 	}
 	if s.state, err = wasi.New(wasi.Config{FS: s.tree.Namespace, OpenFiles: int(s.limits.OpenFiles)}); err != nil {
@@ -182,6 +186,10 @@ func (s *sandbox) log(ctx context.Context, res *Result) {
 func (s *sandbox) drive(ctx context.Context, r *running, t *runtimes.Turn, log *slog.Logger) (out runtimes.Outcome, err error) {
 	t.First, t.Session, t.Seed, t.Env = s.turns == 0, s.session, s.opts.Seed, s.opts.Env
 	t.Renew = s.copied
+	t.Deny = s.opts.Review.Deny
+	if len(s.opts.Packages) > 0 {
+		t.Paths = []string{python.PackagesDir}
+	}
 	t.Door, t.Disk = r.door.Serve, func() runtimes.Space { return s.tree.space(r.limits) }
 	t.Tools = !s.opts.Tools.Empty()
 	r.connect(ctx, s.opts, log)

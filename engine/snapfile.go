@@ -71,14 +71,16 @@ type storedOptions struct {
 	Seed     *uint64           `json:"seed,omitempty"`
 	Clock    time.Time         `json:"clock,omitzero"`
 	OnError  string            `json:"on_error,omitempty"`
+	Packages []string          `json:"packages,omitempty"`
+	Review   limits.Review     `json:"review,omitzero"`
 }
 
 func (o Options) stored() storedOptions {
-	return storedOptions{o.Language, o.Env, o.Mounts, o.Limits, o.Seed, o.Clock, o.OnError}
+	return storedOptions{o.Language, o.Env, o.Mounts, o.Limits, o.Seed, o.Clock, o.OnError, o.Packages, o.Review}
 }
 
 func (o storedOptions) options() Options {
-	return Options{Language: o.Language, Env: o.Env, Mounts: o.Mounts, Limits: o.Limits, Seed: o.Seed, Clock: o.Clock, OnError: o.OnError}
+	return Options{Language: o.Language, Env: o.Env, Mounts: o.Mounts, Limits: o.Limits, Seed: o.Seed, Clock: o.Clock, OnError: o.OnError, Packages: o.Packages, Review: o.Review}
 }
 
 // storedSession is what a store keeps of a session besides its state.

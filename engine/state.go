@@ -162,7 +162,11 @@ func (s *sandbox) replant(st *state) (*tree, error) {
 		Bytes: int64(s.limits.DiskBytes), Inodes: int64(s.limits.Inodes),
 		Now: func() int64 { return s.clock.Now().UnixNano() },
 	}
-	if len(s.opts.Mounts) == 0 && st.files != nil {
+	packages, err := s.eng.packages.mount(context.Background(), s.opts) // open or in the cache, as a rule
+	if err != nil {
+		return nil, err
+	}
+	if len(s.opts.Mounts) == 0 && len(packages) == 0 && st.files != nil {
 		ns, err := s.lang.Template.FromSnapshot(st.files, o)
 		return &tree{Namespace: ns}, err
 	}
@@ -175,7 +179,7 @@ func (s *sandbox) replant(st *state) (*tree, error) {
 		exported = b.Bytes()
 	}
 	t := &tree{}
-	base, err := t.mount(s.lang.Template, s.opts.Mounts, s.limits)
+	base, err := t.mount(s.lang.Template, packages, s.opts.Mounts, s.limits)
 	if err != nil {
 		return nil, errors.Join(err, t.close())
 	}

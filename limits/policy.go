@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
+	_ "time/tzdata" // machines without a zone database have the same zones
 
 	"github.com/BurntSushi/toml"
 )
@@ -37,7 +39,15 @@ const maxProblems = 20
 //	"/data/in" = { host = "/srv/in", mode = "ro" }
 //
 //	[env]              # environment variables of the guest
-//	TZ = "UTC"
+//	GREETING = "hello"
+//
+//	[review]           # names that a program may not use; see [Review]
+//	deny = ["subprocess", "os.system", "eval"]
+//
+// Above the tables there may be
+//
+//	packages = ["requests", "httpx>=0.27"]   # pure-Python packages for its programs
+//	time_zone = "Europe/Oslo"                # the guest's; it is its variable TZ
 //
 // A key that is not known is an error, so that a misspelt restriction cannot pass unnoticed.
 type Policy struct {
@@ -47,6 +57,11 @@ type Policy struct {
 	Mounts []Mount
 	// Env holds environment variables of the guest.
 	Env map[string]string
+	// Packages are Python packages by name, with versions if need be. What a name may look like is the engine's to say.
+	Packages []string
+	// TimeZone is a name of the IANA database; empty means UTC.
+	TimeZone string
+	Review   Review
 
 	presets map[string]Limits
 }
@@ -157,11 +172,77 @@ func (p *Policy) read(name string, data []byte) error {
 			p.Mounts = d.mounts(v)
 		case "env":
 			p.Env = d.env(v)
+		case "packages":
+			p.Packages = d.strings(key, v)
+		case "time_zone":
+			p.TimeZone = d.timeZone(v)
+		case "review":
+			p.Review = d.review(v)
 		default:
-			d.failf(v, "unknown key %q: there are limits, presets, mounts and env", key)
+			d.failf(v, "unknown key %q: there are limits, presets, mounts, env, review, packages and time_zone", key)
+		}
+	}
+	if p.TimeZone != "" {
+		if p.Env == nil {
+			p.Env = map[string]string{}
+		}
+		if _, ok := p.Env["TZ"]; !ok {
+			p.Env["TZ"] = p.TimeZone
 		}
 	}
 	return d.err()
+}
+
+// strings reads a list of strings.
+func (d *document) strings(key string, v toml.Primitive) []string {
+	list, ok := d.value(v).([]any)
+	out := make([]string, 0, len(list))
+	for _, e := range list {
+		s, isString := e.(string)
+		ok = ok && isString
+		out = append(out, s)
+	}
+	if !ok {
+		d.failf(v, "%s must be a list of strings", key)
+		return nil
+	}
+	return out
+}
+
+func (d *document) timeZone(v toml.Primitive) string {
+	name, ok := d.value(v).(string)
+	if !ok {
+		d.failf(v, "time_zone must be a string, not %s", typeName(d.value(v)))
+		return ""
+	}
+	if err := CheckTimeZone(name); err != nil {
+		d.failf(v, "%w", err)
+	}
+	return name
+}
+
+// CheckTimeZone says whether there is such a time zone: a name of the IANA database, such as "Asia/Tokyo".
+func CheckTimeZone(name string) error {
+	if _, err := time.LoadLocation(name); err != nil || name == "Local" {
+		return fmt.Errorf("time zone %q is unknown: it must be a name such as UTC or Europe/Oslo", name)
+	}
+	return nil
+}
+
+func (d *document) review(v toml.Primitive) Review {
+	var r Review
+	t := d.table("review", v)
+	for _, key := range d.order(t) {
+		if key != "deny" {
+			d.failf(t[key], "unknown key %q in [review]: there is deny", key)
+			continue
+		}
+		r.Deny = d.strings("deny", t[key])
+		if err := r.Check(); err != nil {
+			d.failf(t[key], "%w", err)
+		}
+	}
+	return r
 }
 
 func (d *document) presets(v toml.Primitive, into map[string]Limits) {

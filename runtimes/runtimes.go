@@ -63,6 +63,10 @@ type Turn struct {
 	Inputs map[string]json.RawMessage
 	// Module says that JavaScript source is an ES module whatever it looks like, TypeScript that it has types to be taken off.
 	Module, TypeScript bool
+	// Paths are folders of modules besides the interpreter's own.
+	Paths []string
+	// Deny lists the names that the source may not use; see limits.Review. A source that does is not run.
+	Deny []string
 	// Entropy returns n fresh random bytes (seeded when Seed is set).
 	Entropy func(n int) []byte
 	// Door answers ops 0x10 and up.
@@ -87,6 +91,8 @@ type Outcome struct {
 	ExitCode int
 	// Error is set when an exception ended the program. SystemExit is no exception here.
 	Error *GuestError
+	// Refused says that the source uses what it may not, as Error tells, and was not run.
+	Refused bool
 	// Interrupted says that the exception which ended it was the one that Interrupt raised.
 	Interrupted bool
 	// OutOfMemory says that the program ended because the interpreter could not get memory.

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,16 +30,17 @@ type runCmd struct {
 
 // sandboxFlags say what a sandbox is given, and its limits.
 type sandboxFlags struct {
-	Files  []pairFlag  `name:"file" sep:"none" placeholder:"GUEST=HOST" help:"Copy a host file in. A relative guest path is under /data, the working folder. Repeatable."`
-	Mounts []mountFlag `name:"mount" sep:"none" placeholder:"HOST:GUEST[:MODE]" help:"Show a host folder, or the files in HOST.zip. MODE is ro (default), rw or overlay (changes stay in the sandbox). Repeatable."`
-	Out    string      `placeholder:"DIR" help:"Write files that the program created or changed, and its charts as figure-1.png and so on, there."`
-	Args   []string    `name:"arg" sep:"none" placeholder:"A" help:"An argument of the program. Repeatable."`
-	Env    []pairFlag  `sep:"none" placeholder:"K=V" help:"An environment variable of the program, which sees none of ours. Repeatable."`
-	Inputs []jsonFlag  `name:"input" sep:"none" placeholder:"NAME=JSON" help:"A global variable of the program. Repeatable."`
-	Seed   *uint64     `placeholder:"N" help:"Fix the random numbers."`
-	Clock  *time.Time  `format:"2006-01-02T15:04:05Z07:00" placeholder:"TIME" help:"Start a clock of the program's own at this time (RFC 3339): it sees the same times whenever it runs, and sleeping takes none."`
+	Files    []pairFlag  `name:"file" sep:"none" placeholder:"GUEST=HOST" help:"Copy a host file in. A relative guest path is under /data, the working folder. Repeatable."`
+	Mounts   []mountFlag `name:"mount" sep:"none" placeholder:"HOST:GUEST[:MODE]" help:"Show a host folder, or the files in HOST.zip. MODE is ro (default), rw or overlay (changes stay in the sandbox). Repeatable."`
+	Out      string      `placeholder:"DIR" help:"Write files that the program created or changed, and its charts as figure-1.png and so on, there."`
+	Args     []string    `name:"arg" sep:"none" placeholder:"A" help:"An argument of the program. Repeatable."`
+	Env      []pairFlag  `sep:"none" placeholder:"K=V" help:"An environment variable of the program, which sees none of ours. Repeatable."`
+	Inputs   []jsonFlag  `name:"input" sep:"none" placeholder:"NAME=JSON" help:"A global variable of the program. Repeatable."`
+	Packages []string    `name:"package" sep:"none" placeholder:"NAME" help:"A pure-Python package that the program can import, with versions if need be (httpx>=0.27). pip downloads it once. Repeatable."`
+	Seed     *uint64     `placeholder:"N" help:"Fix the random numbers."`
+	Clock    *time.Time  `format:"2006-01-02T15:04:05Z07:00" placeholder:"TIME" help:"Start a clock of the program's own at this time (RFC 3339): it sees the same times whenever it runs, and sleeping takes none."`
 
-	Policy  string       `type:"existingfile" placeholder:"FILE.toml" help:"Limits, presets, mounts and environment."`
+	Policy  string       `type:"existingfile" placeholder:"FILE.toml" help:"Limits, presets, mounts, environment, packages and what a review denies."`
 	Preset  string       `placeholder:"NAME" help:"A named set of limits: tiny, script, data, or one of the policy's."`
 	Timeout durationFlag `placeholder:"30s" help:"Wall time, waiting included."`
 	Memory  sizeFlag     `placeholder:"512MiB" help:"Linear memory of the sandbox."`
@@ -183,9 +185,11 @@ func runtimeName(language string) string {
 
 // effective is what the policy and the flags give together.
 type effective struct {
-	limits limits.Limits
-	mounts []limits.Mount
-	env    map[string]string
+	limits   limits.Limits
+	mounts   []limits.Mount
+	env      map[string]string
+	packages []string
+	review   limits.Review
 }
 
 func (c *sandboxFlags) policy(a *app) (effective, error) {
@@ -210,6 +214,7 @@ func (c *sandboxFlags) policy(a *app) (effective, error) {
 	e := effective{limits: flags.Or(base), env: map[string]string{}}
 	errs := []error{flags.Validate()}
 
+	e.packages, e.review = append(slices.Clone(policy.Packages), c.Packages...), policy.Review
 	maps.Copy(e.env, policy.Env)
 	for _, kv := range c.Env {
 		errs = append(errs, limits.CheckEnv(kv.name, kv.value))
@@ -267,7 +272,7 @@ func (c *sandboxFlags) checkSecrets(a *app, mounts []limits.Mount) error {
 
 // options describe the sandbox. Host files are read now.
 func (c *sandboxFlags) options(p effective) (engine.Options, error) {
-	o := engine.Options{Env: p.env, Mounts: p.mounts, Seed: c.Seed}
+	o := engine.Options{Env: p.env, Mounts: p.mounts, Seed: c.Seed, Packages: p.packages, Review: p.review}
 	if c.Clock != nil {
 		o.Clock = *c.Clock
 	}
@@ -340,6 +345,7 @@ func (r *runner) once(eng *engine.Engine, o engine.Options, p program) error {
 	res, err := eng.Run(r.ctx, engine.Job{
 		Language: p.language, Code: t.Code, Name: t.Name, Args: t.Args, Env: o.Env, Stdin: t.Stdin, Inputs: t.Inputs,
 		Files: o.Files, Mounts: o.Mounts, Seed: o.Seed, Clock: o.Clock, Stdout: t.Stdout, Stderr: t.Stderr,
+		Packages: o.Packages, Review: o.Review,
 	})
 	if err != nil {
 		return err

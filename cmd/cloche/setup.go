@@ -21,6 +21,7 @@ func specs() map[string]runtimes.Spec {
 
 type setupCmd struct {
 	Language []string `arg:"" optional:"" enum:"python,javascript" help:"python or javascript; without it both."`
+	Packages []string `name:"package" sep:"none" placeholder:"NAME" help:"A Python package that runs will ask for with --package. Several are set up together, as for one run that asks for all of them. Repeatable."`
 }
 
 func (setupCmd) Help() string {
@@ -57,7 +58,17 @@ func (c *setupCmd) Run(a *app) error {
 		}
 		fmt.Fprintf(a.out, "%s: ready after %.0f s\n", name, time.Since(begun).Seconds())
 	}
-	return nil
+	if len(c.Packages) == 0 {
+		return nil
+	}
+	packages, err := python.AddPackages(a.ctx, cache, c.Packages, p)
+	if err != nil {
+		return err
+	}
+	for _, pkg := range packages.List {
+		fmt.Fprintf(a.out, "%s %s: sha256 %s\n", pkg.Name, pkg.Version, pkg.SHA256)
+	}
+	return packages.Close()
 }
 
 // setupNote says what is to come.

@@ -403,6 +403,7 @@ type guestOutcome struct {
 	Error     *runtimes.GuestError `json:"error"`
 	Interrupt bool                 `json:"interrupt"` // a KeyboardInterrupt
 	Memory    bool                 `json:"memory"`    // a MemoryError
+	Refused   bool                 `json:"refused"`   // the source was not run
 }
 
 // Turn runs t.Source in g.
@@ -461,6 +462,7 @@ func (r *run) result() runtimes.Outcome {
 		Error:       o.Error,
 		Interrupted: o.Interrupt && r.interrupted,
 		OutOfMemory: o.Memory,
+		Refused:     o.Refused,
 		Unreported:  r.unreported,
 	}
 }
@@ -492,14 +494,20 @@ func turnFrame(t *runtimes.Turn) ([]byte, error) {
 		flags |= flagRenew
 	}
 	var rest []byte
-	if len(t.Args) > 0 || len(t.Env) > 0 || len(t.Inputs) > 0 || (t.Seed != nil && t.First) {
+	paths := t.Paths
+	if !t.First {
+		paths = nil
+	}
+	if len(t.Args) > 0 || len(t.Env) > 0 || len(t.Inputs) > 0 || len(paths) > 0 || len(t.Deny) > 0 || (t.Seed != nil && t.First) {
 		flags |= flagRest
 		extra := struct {
 			Args   []string                   `json:"args,omitempty"`
 			Env    map[string]string          `json:"env,omitempty"`
 			Inputs map[string]json.RawMessage `json:"inputs,omitempty"`
 			Seed   *uint64                    `json:"seed,omitempty"`
-		}{t.Args, t.Env, t.Inputs, nil}
+			Paths  []string                   `json:"paths,omitempty"`
+			Deny   []string                   `json:"deny,omitempty"`
+		}{t.Args, t.Env, t.Inputs, nil, paths, t.Deny}
 		if t.First {
 			extra.Seed = t.Seed
 		}

@@ -39,11 +39,12 @@ def bake():
     net.install()
     preload.science()
 
-    from . import display, host, state, turns
+    from . import display, host, state, turns, zone
 
     display.install()
     preload.charts()
     state.install()
+    zone.install()
     turns.install(sys.modules["__main__"])
     preload.rehearse(turns)
     preload.settle()

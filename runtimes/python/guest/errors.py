@@ -227,7 +227,7 @@ def _module_hint(error):
     advice = f"use {instead} instead" if instead else f"there are {_HERE}"
     return (
         f"{top} is not installed and cannot be installed from inside the sandbox; {advice},"
-        " or have the host add the package."
+        f" or have the host add it (cloche run --package {top}, or packages in its policy)."
     )
 
 

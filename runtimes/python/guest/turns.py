@@ -18,7 +18,7 @@ import sys
 
 from json import dumps, loads
 
-from . import aio, display, errors, figures, host, state, streams
+from . import aio, display, errors, figures, host, review, state, streams, zone
 
 _HEAD = struct.Struct("<BHI")
 _FIRST, _SESSION, _REST, _RENEW = 1, 2, 4, 8
@@ -48,11 +48,14 @@ def turn():
             state.renew()
         outcome = None
         try:
-            _prepare(name, rest)
-            value = _run(source, name)
-            if value is not None:
-                display.send(display.bundle(value), True)
-            value = None
+            if rest is not None:
+                outcome = _review(source, name, rest)
+            if outcome is None:
+                _prepare(name, rest)
+                value = _run(source, name)
+                if value is not None:
+                    display.send(display.bundle(value), True)
+                value = None
         except BaseException as e:
             outcome = _failed(e, name)
         if figures.any_open():
@@ -71,6 +74,23 @@ def turn():
         host.raw(host.OUTCOME + dumps(outcome).encode())
 
 
+def _review(source, name, rest):
+    """What the host is told of a source that uses denied names, or None."""
+    denied = rest.get("deny")
+    if not denied:
+        return None
+    for text in (source, _without_magic(source)):
+        try:
+            tree = ast.parse(text or "")
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue  # running it says what is wrong
+        refused = review.refusal(tree, name, denied)
+        if refused is not None:
+            _print(refused["error"]["traceback"])
+        return refused
+    return None
+
+
 def _prepare(name, rest):
     _files.add(name)
     names["__file__"] = name if name[:1] == "/" else "/data/" + name
@@ -80,6 +100,10 @@ def _prepare(name, rest):
     sys.argv += rest.get("args") or ()
     for key, value in (rest.get("env") or {}).items():
         os.environ[key] = value
+        if key == "TZ":
+            zone.tzset()
+    for path in rest.get("paths") or ():
+        sys.path.insert(1, path)
     names.update(rest.get("inputs") or {})
     seed = rest.get("seed")
     if seed is not None:

@@ -1,0 +1,123 @@
+package engine_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cloche-dev/cloche/engine"
+	"github.com/cloche-dev/cloche/runtimes"
+)
+
+// wheel writes a wheel of the given files.
+func wheel(t *testing.T, dir, name, tag, requires string, files map[string]string) {
+	t.Helper()
+	f, err := os.Create(filepath.Join(dir, name+"-1.0-"+tag+".whl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	info := name + "-1.0.dist-info/"
+	all := map[string]string{
+		info + "METADATA": "Metadata-Version: 2.1\nName: " + name + "\nVersion: 1.0\n" + requires,
+		info + "WHEEL":    "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: " + tag + "\n",
+		info + "RECORD":   "",
+	}
+	for k, v := range files {
+		all[k] = v
+	}
+	z := zip.NewWriter(f)
+	for k, v := range all {
+		w, err := z.Create(k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write([]byte(v)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestPackages adds packages from a folder in place of PyPI: what they need comes along, what is linked in already does not,
+// and what has compiled parts is refused.
+func TestPackages(t *testing.T) {
+	eng := testEngine(t)
+	dir := t.TempDir()
+	wheel(t, dir, "clochetest_top", "py3-none-any", "Requires-Dist: clochetest-below\nRequires-Dist: pandas>=2\nRequires-Dist: numpy\n", map[string]string{
+		"clochetest_top/__init__.py":                "import clochetest_below, pandas\nvalue = clochetest_below.value + 1\nfrom importlib.resources import files\ntext = files(__name__).joinpath('data.txt').read_text()\n",
+		"clochetest_top/data.txt":                   "from a file",
+		"clochetest_top-1.0.data/purelib/moved.py":  "here = True\n",
+		"clochetest_top-1.0.data/scripts/script.sh": "rm -rf /\n",
+	})
+	wheel(t, dir, "clochetest_below", "py3-none-any", "", map[string]string{"clochetest_below.py": "value = 41\n"})
+	wheel(t, dir, "clochetest_native", "cp39-abi3-manylinux_2_17_x86_64", "", map[string]string{"clochetest_native.abi3.so": "\x7fELF"})
+	t.Setenv("PIP_NO_INDEX", "1")
+	t.Setenv("PIP_FIND_LINKS", dir)
+	t.Cleanup(func() { forgetPackages(t) })
+	forgetPackages(t)
+
+	res := ok(t, engine.Job{
+		Packages: []string{"clochetest-top==1.0"},
+		Code: `import clochetest_top, moved, importlib.metadata, os, sys
+print(clochetest_top.value, clochetest_top.text, importlib.metadata.version("clochetest-top"))
+print(clochetest_top.__file__, sorted(os.listdir("/usr/local/lib/cloche-packages")))
+try: open(clochetest_top.__file__, "a")
+except OSError as e: print(type(e).__name__)`,
+	})
+	if want := "42 from a file 1.0\n/usr/local/lib/cloche-packages/clochetest_top/__init__.py " +
+		"['clochetest_below-1.0.dist-info', 'clochetest_below.py', 'clochetest_top', 'clochetest_top-1.0.dist-info', 'moved.py']\nOSError\n"; res.Stdout != want {
+		t.Errorf("stdout %s, want %s", res.Stdout, want)
+	}
+	list, err := eng.PreparePackages(t.Context(), "clochetest-top==1.0", "clochetest-top==1.0")
+	if err != nil || len(list) != 2 || len(list[0].SHA256) != 64 {
+		t.Errorf("packages %+v, %v", list, err)
+	}
+
+	// Other sandboxes do not have them.
+	res = run(t, engine.Job{Code: "import clochetest_top"})
+	if res.Error == nil || res.Error.Name != "ModuleNotFoundError" || !strings.Contains(res.Error.Hint, "cloche run --package clochetest_top") {
+		t.Errorf("error %+v", res.Error)
+	}
+	for _, tt := range []struct{ requirement, want string }{
+		{"clochetest-native", "has no wheel without compiled parts"},
+		{"clochetest-absent", "clochetest-absent"},
+		{"-r /etc/passwd", "it must be a name"},
+		{"--index-url=http://x", "it must be a name"},
+		{"./here", "it must be a name"},
+		{"git+https://x/y", "it must be a name"},
+		{"pandas==1.0", "pandas==1.0"},
+	} {
+		_, err := eng.Run(t.Context(), engine.Job{Code: "1", Packages: []string{tt.requirement}})
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: error %v, want one with %q", tt.requirement, err, tt.want)
+		}
+	}
+	if _, err := eng.Run(t.Context(), engine.Job{Language: engine.JavaScript, Code: "1", Packages: []string{"x"}}); err == nil {
+		t.Error("JavaScript takes packages of Python")
+	}
+}
+
+// forgetPackages removes the test's entries from the cache: what is in it is not downloaded again.
+func forgetPackages(t *testing.T) {
+	dir, err := runtimes.DefaultCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lists, err := filepath.Glob(filepath.Join(dir, "packages-*", "packages.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, list := range lists {
+		if b, err := os.ReadFile(list); err == nil && bytes.Contains(b, []byte("clochetest")) {
+			if err := os.RemoveAll(filepath.Dir(list)); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
