@@ -45,7 +45,7 @@ type Options struct {
 	OnError string
 	// Packages are pure-Python packages that programs can import besides those that are linked in: names, with versions if
 	// need be ("requests", "httpx>=0.27"). What the cache folder lacks is downloaded with pip when the sandbox is made; its
-	// versions are then fixed.
+	// versions are then fixed. JavaScript has no use for them.
 	Packages []string
 	// Review is what a program may not use, looked for in its source before it runs. A program that does has status
 	// refused. It is advice, and no protection: a program can hide what it uses.
@@ -154,9 +154,6 @@ func runtimeOf(language string) (string, error) {
 func (o Options) check() error {
 	_, errLanguage := runtimeOf(o.Language)
 	errs := []error{errLanguage, o.Limits.Validate(), limits.CheckMounts(o.Mounts), o.Network.Check(), o.Review.Check(), python.CheckPackages(o.Packages)}
-	if rt, err := runtimeOf(o.Language); err == nil && rt != Python && len(o.Packages) > 0 {
-		errs = append(errs, fmt.Errorf("packages %s: there are packages for Python only", strings.Join(o.Packages, ", ")))
-	}
 	if o.OnError != "" && o.OnError != OnErrorKeep && o.OnError != OnErrorRollback {
 		errs = append(errs, fmt.Errorf("on error %q: use %s or %s", o.OnError, OnErrorKeep, OnErrorRollback))
 	}

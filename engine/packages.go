@@ -24,6 +24,9 @@ type packages struct {
 
 // PreparePackages sets up Python packages, so that the first job that asks for them does not wait. See [Options].Packages.
 func (e *Engine) PreparePackages(ctx context.Context, requirements ...string) ([]python.Package, error) {
+	if len(requirements) == 0 {
+		return nil, nil
+	}
 	set, err := e.packages.open(ctx, requirements)
 	if err != nil {
 		return nil, err
@@ -33,8 +36,8 @@ func (e *Engine) PreparePackages(ctx context.Context, requirements ...string) ([
 
 // mount is where the sandbox of o finds its packages; nil if it has none.
 func (p *packages) mount(ctx context.Context, o Options) ([]vfs.Mount, error) {
-	if len(o.Packages) == 0 {
-		return nil, nil
+	if rt, err := runtimeOf(o.Language); err != nil || rt != Python || len(o.Packages) == 0 {
+		return nil, err
 	}
 	set, err := p.open(ctx, o.Packages)
 	if err != nil {

@@ -55,13 +55,16 @@ func (c *mcpCmd) Run(a *app) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, eng.Close()) }()
+	if _, err := eng.PreparePackages(a.ctx, p.packages...); err != nil {
+		return err
+	}
 	if !c.NoWall {
 		if err := a.raiseIfReady(eng, wallFor(p.mounts, "")); err != nil {
 			return err
 		}
 	}
 	return mcp.Serve(a.ctx, mcp.Config{
-		Engine: eng, Options: engine.Options{Env: p.env, Mounts: p.mounts},
+		Engine: eng, Options: engine.Options{Env: p.env, Mounts: p.mounts, Packages: p.packages, Review: p.review},
 		MaxSessions: c.Sessions, Version: version(),
 	}, a.in, a.out)
 }

@@ -31,6 +31,9 @@ func wallFor(mounts []limits.Mount, out string) wall.Config {
 
 // raiseWall loads the interpreter of a sandbox and puts up the wall for it, and for what else the command needs.
 func (f *sandboxFlags) raiseWall(a *app, eng *engine.Engine, p effective, language string, also wall.Config) error {
+	if _, err := eng.PreparePackages(a.ctx, p.packages...); err != nil {
+		return err
+	}
 	if f.NoWall {
 		return nil
 	}
