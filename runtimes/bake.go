@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/cloche-dev/cloche/engine/memimage"
 	"github.com/cloche-dev/cloche/engine/rewrite"
@@ -156,7 +158,7 @@ func (s Spec) codeKey() string {
 
 // imageKey covers everything that the image depends on.
 func (s Spec) imageKey() string {
-	parts := []string{s.codeKey(), s.Revision}
+	parts := []string{s.codeKey(), s.Revision, bootTime.String()}
 	for _, name := range s.Artifacts {
 		parts = append(parts, artifactKey(name))
 	}
@@ -260,15 +262,24 @@ func (b *Baked) openCode(ctx context.Context, s Spec, dir string) (program, erro
 	return prog, nil
 }
 
-// boot starts the interpreter in a cold instance and writes its image into dir.
+// bootTime is when every image is made, as the interpreter sees it.
+var bootTime = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// boot starts the interpreter in a cold instance and writes its image into dir. The interpreter sees a fixed time and
+// fixed random numbers, so that the image is the same bytes wherever it is made: a program then costs the same fuel on
+// every machine, and what was saved over the image on one can be loaded on another. What must differ from run to run
+// is renewed when a run starts; that the secret of Python's string hashes is not is documented.
 func (b *Baked) boot(ctx context.Context, s Spec, prog program, data, dir string) (err error) {
 	inst, err := b.Module.New(ctx, vm.State{}, memimage.MaxBytes)
 	if err != nil {
 		return err
 	}
-	ns := b.Template.New(vfs.Options{})
+	ns := b.Template.New(vfs.Options{Now: bootTime.UnixNano})
 	var printed bytes.Buffer
-	state, err := wasi.New(wasi.Config{FS: ns, Args: s.Args, Env: s.Env, Stdout: &printed, Stderr: &printed, AbsoluteLinks: true})
+	state, err := wasi.New(wasi.Config{
+		FS: ns, Args: s.Args, Env: s.Env, Stdout: &printed, Stderr: &printed, AbsoluteLinks: true,
+		Clock: wasi.NewFixedClock(bootTime, 0), Random: rand.NewChaCha8([32]byte{}),
+	})
 	if err != nil {
 		return errors.Join(err, inst.Close(ctx))
 	}

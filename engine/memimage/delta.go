@@ -358,6 +358,7 @@ func (l *Linear) tryMap(a *arena, e extent) bool {
 	l.mapped = append(l.mapped, e)
 	mappedTotal.Add(int64(len(l.mapped) - before))
 	l.watched = false // the new mapping is not
+	l.private.known = false
 	return true
 }
 
@@ -375,6 +376,7 @@ func (l *Linear) Load(d *Delta) error {
 		return err
 	}
 	l.grow(max(d.size, l.size))
+	l.private.known = false
 	l.setFrozen(d)
 	for _, e := range d.extents {
 		if !l.tryMap(a, e) {
@@ -391,6 +393,7 @@ func (l *Linear) thaw() error {
 	}
 	var errs []error
 	l.unwatch()
+	l.private.known = l.private.known && len(l.mapped) == 0
 	for _, e := range l.mapped {
 		errs = append(errs, l.unmapFrozen(uint64(e.at)*hostPage, uint64(e.n)*hostPage))
 	}

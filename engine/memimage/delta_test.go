@@ -23,9 +23,11 @@ func TestSaveLoad(t *testing.T) {
 				if round%2 == 1 {
 					mem = a.Reallocate(uint64(7+r.IntN(20)) * memimage.PageSize)
 				}
-				for range round * 40 {
-					mem[r.IntN(len(mem))]++
-				}
+				a.While(func() {
+					for range round * 40 {
+						mem[r.IntN(len(mem))]++
+					}
+				})
 				want := bytes.Clone(mem)
 				d, err := a.Save()
 				if err != nil {
@@ -34,9 +36,11 @@ func TestSaveLoad(t *testing.T) {
 				if round == 0 && d.Bytes() != 0 {
 					t.Errorf("an untouched memory has a delta of %d bytes", d.Bytes())
 				}
-				for range 300 {
-					mem[r.IntN(len(mem))]++ // the delta must not follow
-				}
+				a.While(func() {
+					for range 300 {
+						mem[r.IntN(len(mem))]++ // the delta must not follow
+					}
+				})
 				if err := b.Load(d); err != nil {
 					t.Fatal(err)
 				}
@@ -105,20 +109,28 @@ func TestSaveAgain(t *testing.T) {
 				if r.IntN(4) == 0 && len(mem) < 300*memimage.PageSize {
 					mem = a.Reallocate(uint64(len(mem) + r.IntN(60)*memimage.PageSize))
 				}
-				for range r.IntN(5) {
-					length := 1 << r.IntN(21)
-					at := r.IntN(max(len(mem)-length, 1))
-					stretch := mem[at:min(at+length, len(mem))]
-					switch r.IntN(4) {
-					case 0: // back to what it was in the beginning
-						n := copy(stretch, im.Bytes()[min(at, im.Size()):])
-						clear(stretch[n:])
-					default:
-						for i := 0; i < len(stretch); i += 1 + r.IntN(2*page) {
-							stretch[i] += byte(1 + round)
+				if r.IntN(2) == 0 { // what is known of private pages must follow
+					if _, err := a.PrivateBytes(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				write := func() {
+					for range r.IntN(5) {
+						length := 1 << r.IntN(21)
+						at := r.IntN(max(len(mem)-length, 1))
+						stretch := mem[at:min(at+length, len(mem))]
+						switch r.IntN(4) {
+						case 0: // back to what it was in the beginning
+							n := copy(stretch, im.Bytes()[min(at, im.Size()):])
+							clear(stretch[n:])
+						default:
+							for i := 0; i < len(stretch); i += 1 + r.IntN(2*page) {
+								stretch[i] += byte(1 + round)
+							}
 						}
 					}
 				}
+				a.While(write)
 				want := bytes.Clone(mem)
 				d, err := a.Save()
 				if err != nil {
@@ -143,9 +155,16 @@ func TestSaveAgain(t *testing.T) {
 					if !bytes.Equal(other, s.want) {
 						t.Fatalf("round %d: loaded is not what was saved", round)
 					}
-					for i := 0; i < len(other); i += 1 + r.IntN(20*page) {
-						other[i]++
+					if r.IntN(2) == 0 {
+						if _, err := b.PrivateBytes(); err != nil {
+							t.Fatal(err)
+						}
 					}
+					b.While(func() {
+						for i := 0; i < len(other); i += 1 + r.IntN(20*page) {
+							other[i]++
+						}
+					})
 				}
 				if r.IntN(10) == 0 { // back to an earlier state
 					s := states[r.IntN(len(states))]
@@ -186,9 +205,11 @@ func TestFrozenIsShared(t *testing.T) {
 		t.Skip("this system does not tell private pages")
 	}
 	mem := a.Reallocate(260 * memimage.PageSize)
-	for i := range mem[10*memimage.PageSize:] {
-		mem[10*memimage.PageSize+i] = byte(i)
-	}
+	a.While(func() {
+		for i := range mem[10*memimage.PageSize:] {
+			mem[10*memimage.PageSize+i] = byte(i)
+		}
+	})
 	d, err := a.Save()
 	if err != nil {
 		t.Fatal(err)
@@ -210,7 +231,7 @@ func TestFrozenIsShared(t *testing.T) {
 			t.Errorf("%d private bytes, %v", n, err)
 		}
 	}
-	mem[20*memimage.PageSize]++
+	a.While(func() { mem[20*memimage.PageSize]++ })
 	if n, _ := a.PrivateBytes(); n != 4096 {
 		t.Errorf("%d private bytes after a write", n)
 	}

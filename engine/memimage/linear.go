@@ -57,6 +57,8 @@ type Linear struct {
 	frozen  *Delta   // what the memory was at the last of them, or nil
 	mapped  []extent // the stretches of it that are mapped from the arena
 	watched bool     // the system notes which pages are written
+
+	private privatePages
 }
 
 // New reserves a Linear and maps its image.
@@ -152,17 +154,20 @@ func (l *Linear) Reset() (Stats, error) {
 	imageSize := uint64(l.image.Size())
 	st := Stats{Shrunk: l.size > imageSize}
 	err := l.thaw()
+	var private uint64
+	if err == nil {
+		private, err = l.PrivateBytes()
+	}
 	if err == nil && st.Shrunk {
-		st.PrivateBytes, err = l.dropTail(imageSize)
+		err = l.dropTail(imageSize)
 	}
 	if err == nil {
-		var n uint64
-		n, err = l.restore()
-		st.PrivateBytes += n
+		err = l.restore()
 	}
 	if err != nil {
+		l.private.known = false
 		return st, fmt.Errorf("reset linear memory: %w", err)
 	}
-	l.size = imageSize
+	st.PrivateBytes, l.size = private, imageSize
 	return st, nil
 }

@@ -32,13 +32,6 @@ func fromBytes(data []byte) (*Image, error) {
 
 func bestMethod() Method { return Remap }
 
-func (l *Linear) countPrivate([]byte) (uint64, error) { return 0, nil }
-
-// PrivateBytes is not known on this system.
-func (l *Linear) PrivateBytes() (uint64, error) { return 0, nil }
-
-func (l *Linear) writeBack() (uint64, error) { return 0, l.mapImage() }
-
 // dontNeed maps fresh zero pages, since MADV_DONTNEED does not promise zeros here.
 func dontNeed(b []byte) error {
 	_, err := unix.MmapPtr(-1, 0, unsafe.Pointer(unsafe.SliceData(b)), uintptr(len(b)),
@@ -49,3 +42,5 @@ func dontNeed(b []byte) error {
 func (l *Linear) eachPrivate([]byte, func(offset, length uint64) error) error {
 	panic("memimage: this system does not tell private pages")
 }
+
+func threadFaults() (int64, error) { panic("memimage: this system does not tell private pages") }

@@ -159,33 +159,14 @@ func eachPrivateEntry(f *os.File, base, end uintptr, do func(offset, length uint
 	return nil
 }
 
-func (l *Linear) countPrivate(b []byte) (n uint64, err error) {
-	err = l.eachPrivate(b, func(_, length uint64) error { n += length; return nil })
-	return n, err
-}
-
-// PrivateBytes is what the guest has written so far, in whole host pages.
-func (l *Linear) PrivateBytes() (uint64, error) {
-	if l.method != Scan && l.method != Pagemap {
-		return 0, nil
-	}
-	return l.countPrivate(l.base[:l.size])
-}
-
-// writeBack gives private pages of the image's part the image's bytes: in place for the first keep of them,
-// by dropping the private copy for the rest.
-func (l *Linear) writeBack() (private uint64, err error) {
-	image := l.image.Bytes()
-	budget := uint64(l.keep) * uint64(os.Getpagesize())
-	err = l.eachPrivate(l.base[:len(image)], func(offset, length uint64) error {
-		private += length
-		if private > budget {
-			return dontNeed(l.base[offset : offset+length])
-		}
-		copy(l.base[offset:offset+length], image[offset:])
-		return nil
-	})
-	return private, err
-}
-
 func dontNeed(b []byte) error { return unix.Madvise(b, unix.MADV_DONTNEED) }
+
+// threadFaults is the number of page faults that the calling thread has had. A fault that is repaired from disk
+// counts as major, every other as minor.
+func threadFaults() (int64, error) {
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_THREAD, &u); err != nil {
+		return 0, fmt.Errorf("getrusage: %w", err)
+	}
+	return u.Minflt + u.Majflt, nil
+}

@@ -38,18 +38,19 @@ func (l *Linear) grow(size uint64) {
 	l.size = size
 }
 
-func (l *Linear) dropTail(from uint64) (uint64, error) {
+func (l *Linear) dropTail(from uint64) error {
 	clear(l.base[from:l.size])
-	return 0, nil
+	return nil
 }
 
-func (l *Linear) restore() (uint64, error) {
+func (l *Linear) restore() error {
 	copy(l.base, l.image.Bytes())
-	return 0, nil
+	return nil
 }
 
-// PrivateBytes is not known on this system.
-func (l *Linear) PrivateBytes() (uint64, error) { return 0, nil }
+func dontNeed([]byte) error { panic("memimage: this system does not tell private pages") }
+
+func threadFaults() (int64, error) { panic("memimage: this system does not tell private pages") }
 
 func (l *Linear) eachPrivate([]byte, func(offset, length uint64) error) error {
 	panic("memimage: this system does not tell private pages")

@@ -74,27 +74,23 @@ func (l *Linear) grow(size uint64) {
 }
 
 // dropTail gives back every page from offset from on, so that they read as zero.
-func (l *Linear) dropTail(from uint64) (private uint64, err error) {
-	if l.method == Copy {
-		clear(l.base[from:l.size])
-		return 0, nil
-	}
+func (l *Linear) dropTail(from uint64) error {
 	tail := l.base[from:l.size]
-	if l.method == Scan || l.method == Pagemap {
-		if private, err = l.countPrivate(tail); err != nil {
-			return 0, err
-		}
+	if l.method == Copy {
+		clear(tail)
+		return nil
 	}
-	return private, dontNeed(tail)
+	l.private.cut(from)
+	return dontNeed(tail)
 }
 
-func (l *Linear) restore() (private uint64, err error) {
+func (l *Linear) restore() error {
 	switch l.method {
 	case Copy:
 		copy(l.base, l.image.Bytes())
-		return 0, nil
+		return nil
 	case Remap:
-		return 0, l.mapImage()
+		return l.mapImage()
 	default:
 		return l.writeBack()
 	}

@@ -80,12 +80,14 @@ func TestResetEqualsImage(t *testing.T) {
 							t.Fatalf("round %d: byte %d past the image is not zero", round, i)
 						}
 					}
-					for range r.IntN(200) {
-						mem[r.IntN(len(mem))]++
-					}
-					if grown {
-						mem[len(mem)-1] = 1
-					}
+					l.While(func() {
+						for range r.IntN(200) {
+							mem[r.IntN(len(mem))]++
+						}
+						if grown {
+							mem[len(mem)-1] = 1
+						}
+					})
 					st, err := l.Reset()
 					if err != nil {
 						t.Fatal(err)
@@ -102,6 +104,55 @@ func TestResetEqualsImage(t *testing.T) {
 	}
 	if !bytes.Equal(im.Bytes(), data) {
 		t.Error("the image itself was written")
+	}
+}
+
+// PrivateBytes must count each page that was written, whether the page tables had to be asked again or not.
+func TestPrivateBytes(t *testing.T) {
+	data := pattern(9, 2)
+	page := os.Getpagesize()
+	l := newLinear(t, memimage.Config{Image: newImage(t, data), Capacity: 16 * memimage.PageSize})
+	if l.Method() != memimage.Scan && l.Method() != memimage.Pagemap {
+		t.Skipf("the system does not tell private pages: %v", l.Method())
+	}
+	seen := 0
+	touch := func(do func(mem []byte), wantPages int) {
+		t.Helper()
+		l.While(func() { do(l.Reallocate(0)) })
+		if got, err := l.PrivateBytes(); err != nil || got != uint64(wantPages*page) {
+			t.Errorf("%d private bytes, want %d pages: %v", got, wantPages, err)
+		}
+	}
+	write := func(at ...int) func([]byte) {
+		return func(mem []byte) {
+			for _, i := range at {
+				mem[i*page]++
+			}
+		}
+	}
+	touch(func([]byte) {}, 0)
+	touch(write(3, 4), 2)
+	touch(write(3, 4), 2) // nothing new
+	touch(func(mem []byte) { seen += int(mem[90*page]) }, 2)
+	touch(write(0, 4, 100), 4)
+	if l.Reallocate(12*memimage.PageSize) == nil {
+		t.Fatal("the memory does not grow")
+	}
+	touch(func([]byte) {}, 4)
+	touch(write(150, 191), 6)
+	for range 2 {
+		st, err := l.Reset()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := uint64(6 * page); st.Shrunk && st.PrivateBytes != want {
+			t.Errorf("the reset found %d private bytes, want %d", st.PrivateBytes, want)
+		}
+		if !bytes.Equal(l.Reallocate(0), data) {
+			t.Error("the memory differs from the image")
+		}
+		touch(func([]byte) {}, 4) // they stay resident
+		touch(write(3), 4)
 	}
 }
 
@@ -183,9 +234,11 @@ func BenchmarkReset(b *testing.B) {
 			l := newLinear(b, memimage.Config{Image: im, Capacity: 2000 * memimage.PageSize, Method: m})
 			for b.Loop() {
 				mem := l.Reallocate(0)
-				for i := range 129 {
-					mem[i*100*4096]++
-				}
+				l.While(func() {
+					for i := range 129 {
+						mem[i*100*4096]++
+					}
+				})
 				if _, err := l.Reset(); err != nil {
 					b.Fatal(err)
 				}

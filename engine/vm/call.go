@@ -64,7 +64,7 @@ func (f *frame) Value(key any) any {
 func frameOf(ctx context.Context) *frame { return ctx.Value(frameKey{}).(*frame) }
 
 // Run gives do a context in which the instance may be called, with fuel from m. When do is back, m.Used is
-// exact.
+// exact. Only meanwhile may the instance's memory be written to. The goroutine stays on its thread until Run returns.
 func (i *Instance) Run(ctx context.Context, m *Meter, do func(context.Context) error) error {
 	if m.size == 0 {
 		m.size, m.yieldEvery = sliceFirst, yieldSeldom/2
@@ -73,7 +73,8 @@ func (i *Instance) Run(ctx context.Context, m *Meter, do func(context.Context) e
 	m.since = time.Since(epoch)
 	i.give(m)
 	defer m.rise()
-	err := do(&frame{Context: ctx, inst: i, meter: m})
+	var err error
+	i.linear.While(func() { err = do(&frame{Context: ctx, inst: i, meter: m}) })
 	i.take(m)
 	return err
 }
@@ -112,6 +113,9 @@ func (i *Instance) Yield(m *Meter) {
 func refill(ctx context.Context, _ []uint64) {
 	f := frameOf(ctx)
 	i, m := f.inst, f.meter
+	if i.fuel == nil {
+		panic(Stop{fmt.Errorf("the module imports %s.%s but exports no global %q", fuelModule, fuelImport, fuelGlobal)})
+	}
 	i.take(m)
 	// Not when they are equal: a slice that ends here must not stop a guest that a longer one would let go on.
 	if m.used > m.Budget {
@@ -140,16 +144,19 @@ func refill(ctx context.Context, _ []uint64) {
 	m.since = time.Since(epoch)
 }
 
-// function is an export with what calling it needs.
+// maxArgs is how many arguments [Instance.Call] takes, and how long a function's results may be.
+const maxArgs = 8
+
+// function is an export with the stack on which calls pass values. wazero tells the types of functions too, but it
+// then describes all of them, which for Python are 15 MB for as long as the module is loaded.
 type function struct {
-	fn      api.Function
-	stack   []uint64
-	results int
-	busy    bool
+	fn    api.Function
+	stack [maxArgs]uint64
+	busy  bool
 }
 
 // Call implements [Guest]. ctx must come from [Instance.Run]. An error is a [*Trap], or wraps what a host
-// function stopped the run with.
+// function stopped the run with. Missing arguments are zero; the result of a function that has none means nothing.
 func (i *Instance) Call(ctx context.Context, export string, args ...uint64) (uint64, error) {
 	f := i.funcs[export]
 	if f == nil || f.busy { // a busy one is further down this stack, and its machine stack with it
@@ -158,12 +165,12 @@ func (i *Instance) Call(ctx context.Context, export string, args ...uint64) (uin
 			return 0, err
 		}
 	}
-	if len(args) > len(f.stack) {
+	if len(args) > maxArgs {
 		return 0, fmt.Errorf("call %s: %d arguments are too many", export, len(args))
 	}
-	copy(f.stack, args)
+	clear(f.stack[copy(f.stack[:], args):])
 	f.busy = true
-	err := f.fn.CallWithStack(ctx, f.stack)
+	err := f.fn.CallWithStack(ctx, f.stack[:])
 	f.busy = false
 	if err != nil {
 		return 0, trapOf(export, err)
@@ -171,9 +178,6 @@ func (i *Instance) Call(ctx context.Context, export string, args ...uint64) (uin
 	if i.exc != nil && i.exc.Get() != 0 {
 		i.exc.Set(0)
 		return 0, &Trap{Reason: "uncaught wasm exception in " + export}
-	}
-	if f.results == 0 {
-		return 0, nil
 	}
 	return f.stack[0], nil
 }
@@ -183,9 +187,7 @@ func (i *Instance) function(export string) (*function, error) {
 	if fn == nil {
 		return nil, fmt.Errorf("call %s: the module exports no such function", export)
 	}
-	def := fn.Definition()
-	params, results := len(def.ParamTypes()), len(def.ResultTypes())
-	f := &function{fn: fn, stack: make([]uint64, max(params, results)), results: results}
+	f := &function{fn: fn}
 	if i.funcs[export] == nil {
 		i.funcs[export] = f
 	}

@@ -44,9 +44,6 @@ func (i *Instance) findGlobals() error {
 	}
 	i.fuel, _ = i.mod.ExportedGlobal(fuelGlobal).(api.MutableGlobal)
 	i.exc, _ = i.mod.ExportedGlobal(excGlobal).(api.MutableGlobal)
-	if i.module.fuel && i.fuel == nil {
-		return fmt.Errorf("the module imports %s.%s but exports no global %q", fuelModule, fuelImport, fuelGlobal)
-	}
 	return nil
 }
 

@@ -46,7 +46,6 @@ type Module struct {
 	cache    wazero.CompilationCache
 	compiled wazero.CompiledModule
 	globals  []string
-	fuel     bool
 }
 
 // Compile compiles a module, or loads its code from the cache folder.
@@ -122,11 +121,6 @@ func (m *Module) addHosts(ctx context.Context, c Config) error {
 }
 
 func (m *Module) checkExports() error {
-	for _, f := range m.compiled.ImportedFunctions() {
-		if mod, name, _ := f.Import(); mod == fuelModule && name == fuelImport {
-			m.fuel = true
-		}
-	}
 	if len(m.compiled.ExportedMemories()) != 1 {
 		return errors.New("the module must export exactly one memory")
 	}

@@ -54,6 +54,7 @@ func (m *Meter) share(ctx context.Context) {
 	if m.computed < youth {
 		return
 	}
+	frameOf(ctx).inst.linear.Roam()
 	select {
 	case seats <- struct{}{}:
 		m.seated = true
@@ -82,5 +83,6 @@ func (m *Meter) rise() {
 func Waiting(ctx context.Context) {
 	if f, ok := ctx.Value(frameKey{}).(*frame); ok {
 		f.meter.rise()
+		f.inst.linear.Roam()
 	}
 }

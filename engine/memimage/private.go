@@ -1,0 +1,119 @@
+package memimage
+
+import (
+	"os"
+	"runtime"
+)
+
+// privatePages are the private host pages of a Linear, once they have been looked for. Looking costs a walk
+// through the page tables (70 to 500 µs for Python's image), so the answer is kept for as long as it holds.
+//
+// A page becomes private by its first write, which is a page fault of the thread that writes. So a thread that had
+// no fault made no page private. The reverse does not hold (reading faults too), and then the kernel is asked again.
+type privatePages struct {
+	known   bool
+	locked  bool   // the goroutine is kept on its thread
+	regions []span // in order; they do not touch or overlap
+}
+
+// span is a stretch of whole host pages.
+type span struct{ offset, length uint64 }
+
+// cut forgets what is at offset from and after it.
+func (p *privatePages) cut(from uint64) {
+	for i, r := range p.regions {
+		if r.offset+r.length > from {
+			p.regions = p.regions[:i]
+			if r.offset < from {
+				p.regions = append(p.regions, span{r.offset, from - r.offset})
+			}
+			return
+		}
+	}
+}
+
+// tracked says whether the system can tell private pages from others.
+func (l *Linear) tracked() bool { return l.method == Scan || l.method == Pagemap }
+
+// While calls do, during which the memory may be written to by the calling goroutine, and by no other. It must not be
+// written to at other times, but by the methods of Linear. The goroutine stays on its thread meanwhile, or until
+// [Linear.Roam].
+func (l *Linear) While(do func()) {
+	p := &l.private
+	if !l.tracked() || !p.known {
+		do() // whatever it writes will be looked for
+		return
+	}
+	p.known = false // should do panic, and after Roam
+	runtime.LockOSThread()
+	p.locked = true
+	before, err := threadFaults()
+	defer l.Roam()
+	do()
+	if err != nil || !p.locked {
+		return
+	}
+	after, err := threadFaults()
+	p.known = err == nil && after == before
+}
+
+// Roam lets a goroutine that is in While change its thread from now on, which is worth its price in a long run: a
+// goroutine that is bound to a thread is slow to give way to others. At other times it does nothing.
+func (l *Linear) Roam() {
+	if l.private.locked {
+		l.private.locked = false
+		runtime.UnlockOSThread()
+	}
+}
+
+// privateRegions looks for the private pages where that is needed. The answer is valid until the memory is written to.
+func (l *Linear) privateRegions() ([]span, error) {
+	p := &l.private
+	if p.known {
+		return p.regions, nil
+	}
+	p.regions = p.regions[:0]
+	err := l.eachPrivate(l.base[:l.size], func(offset, length uint64) error {
+		p.regions = append(p.regions, span{offset, length})
+		return nil
+	})
+	p.known = err == nil
+	return p.regions, err
+}
+
+// PrivateBytes is what the guest has written so far, in whole host pages. It is 0 where the system does not tell.
+func (l *Linear) PrivateBytes() (n uint64, err error) {
+	if !l.tracked() {
+		return 0, nil
+	}
+	regions, err := l.privateRegions()
+	for _, r := range regions {
+		n += r.length
+	}
+	return n, err
+}
+
+// writeBack gives private pages the image's bytes: in place for the first keep of them, by dropping the private copy
+// for the rest. All of them must be in the image's part.
+func (l *Linear) writeBack() error {
+	regions, err := l.privateRegions()
+	if err != nil {
+		return err
+	}
+	image := l.image.Bytes()
+	budget := uint64(l.keep) * uint64(os.Getpagesize())
+	for i, r := range regions {
+		if r.length > budget {
+			for _, r := range regions[i:] {
+				if err := dontNeed(l.base[r.offset : r.offset+r.length]); err != nil {
+					return err
+				}
+			}
+			l.private.cut(r.offset)
+			return nil
+		}
+		budget -= r.length
+		copy(l.base[r.offset:r.offset+r.length], image[r.offset:])
+	}
+	return nil
+}
