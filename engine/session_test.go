@@ -185,11 +185,11 @@ func TestSessionInterrupt(t *testing.T) {
 		grace                             time.Duration
 		rolledBack                        bool
 	}{
-		{"computing", "python", "x = 1\nprint('go', flush=True)\nwhile True: x += 1", "print(x > 1)", "True\n", 10 * time.Second, false},
-		{"handled", "python", "print('go', flush=True)\ntry:\n  while True: pass\nexcept KeyboardInterrupt: x = 'tidied'", "print(x)", "tidied\n", 10 * time.Second, false},
+		{"computing", "python", "x = 1\nx += 1\nprint('go', flush=True)\nwhile True: pass", "print(x > 1)", "True\n", 10 * time.Second, false},
+		{"handled", "python", "try:\n  print('go', flush=True)\n  while True: pass\nexcept KeyboardInterrupt: x = 'tidied'", "print(x)", "tidied\n", 10 * time.Second, false},
 		{"sleeping", "python", "import time\nx = 1\nprint('go', flush=True)\ntime.sleep(60)", "print(x)", "1\n", 10 * time.Second, false},
-		{"ignored", "python", "x = 1\nprint('go', flush=True)\nwhile True:\n  try:\n    while True: pass\n  except BaseException: pass", "print('x' in globals())", "False\n", 50 * time.Millisecond, true},
-		{"js computing", "javascript", "globalThis.x = 1; console.log('go'); for (;;) x++", "console.log(x > 1)", "true\n", 10 * time.Second, false},
+		{"ignored", "python", "x = 1\nwhile True:\n  try:\n    print('go', flush=True)\n    while True: pass\n  except BaseException: pass", "print('x' in globals())", "False\n", 50 * time.Millisecond, true},
+		{"js computing", "javascript", "globalThis.x = 2; console.log('go'); for (;;);", "console.log(x > 1)", "true\n", 10 * time.Second, false},
 		{"js waiting", "javascript", "globalThis.x = 1; console.log('go'); setTimeout(() => {}, 60000)", "console.log(x)", "1\n", 10 * time.Second, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
