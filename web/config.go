@@ -55,6 +55,10 @@ type Config struct {
 	// IdleTimeout ends sessions that nobody used for so long, MaxLifetime those that are so old, unless a session says
 	// otherwise. Zero means 30 min and 24 h.
 	IdleTimeout, MaxLifetime time.Duration
+	// AuditCode keeps the code of each run in the audit, besides its hash.
+	AuditCode bool
+	// AuditFile gets a JSON line per run. Empty: the last runs are kept in memory only.
+	AuditFile string
 	// Logger gets records with the attribute class: operation, resource or error. Nil: none.
 	Logger *slog.Logger
 }
@@ -104,16 +108,7 @@ func (c Config) check() error {
 			errs = append(errs, fmt.Errorf("key %q: its name or its hash is there twice", k.Name))
 		}
 	}
-	for _, h := range c.Hosts {
-		if h == "" || strings.ContainsAny(h, "/@ \t") {
-			errs = append(errs, fmt.Errorf("host %q: write a name with a port unless it is the scheme's own, such as cloche.example.com or 127.0.0.1:8844", h))
-		}
-	}
-	for _, o := range c.Origins {
-		if !validOrigin(o) {
-			errs = append(errs, fmt.Errorf("origin %q: write scheme and host, such as https://tools.example.com", o))
-		}
-	}
+	errs = append(errs, c.checkHosts(), c.checkOrigins())
 	inRange := func(name string, v, low, high int64) {
 		if v < low || v > high {
 			errs = append(errs, fmt.Errorf("%s is %d, must be from %d to %d", name, v, low, high))
@@ -138,6 +133,26 @@ func (c Config) check() error {
 	} {
 		if d.v < d.low || d.v > d.high {
 			errs = append(errs, fmt.Errorf("%s is %v, must be from %v to %v", d.name, d.v, d.low, d.high))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (c Config) checkHosts() error {
+	var errs []error
+	for _, h := range c.Hosts {
+		if h == "" || strings.ContainsAny(h, "/@ \t") {
+			errs = append(errs, fmt.Errorf("host %q: write a name with a port unless it is the scheme's own, such as cloche.example.com or 127.0.0.1:8844", h))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (c Config) checkOrigins() error {
+	var errs []error
+	for _, o := range c.Origins {
+		if !validOrigin(o) {
+			errs = append(errs, fmt.Errorf("origin %q: write scheme and host, such as https://tools.example.com", o))
 		}
 	}
 	return errors.Join(errs...)

@@ -218,6 +218,10 @@ func eventOf(e engine.Event) event {
 		return event{kind: string(e.Type), text: []byte(e.Text)}
 	case engine.EventResult:
 		return event{kind: string(e.Type), data: fields(e.Display)}
+	case engine.EventToolCall:
+		return event{kind: string(e.Type), data: fields(e.ToolCall)}
+	case engine.EventHTTPRequest:
+		return event{kind: string(e.Type), data: fields(e.HTTPRequest)}
 	}
 	return event{kind: string(e.Type)}
 }

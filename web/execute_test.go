@@ -112,7 +112,6 @@ func TestBadRequests(t *testing.T) {
 		{object{"code": "1", "inputs": object{"not a name": 1}}, 400, "invalid_request", "variable can have"},
 		{object{"code": "1", "collect": []string{"[a"}}, 400, "invalid_request", "collect[0]"},
 		{object{"code": "1", "name": "../x.py"}, 400, "invalid_request", "plain file name"},
-		{object{"code": "1", "network": object{"allow": []string{"https://example.com/*"}}}, 403, "forbidden", "network.allow"},
 		{object{"code": strings.Repeat("x", 5000)}, 413, "too_large", "larger than 4096 bytes"},
 	} {
 		s.do("POST", "/v1/execute", c.body).mustFail(c.status, c.code, c.text)

@@ -23,8 +23,17 @@ type execution struct {
 	detached bool // it goes on when its client leaves
 	started  time.Time
 	log      *eventLog
-	ctx      context.Context // of the run
-	cancel   context.CancelCauseFunc
+	// What is put on record.
+	code               string
+	requestID, traceID string
+	network            bool
+	waited             time.Duration   // for a place to run
+	ctx                context.Context // of the run
+	cancel             context.CancelCauseFunc
+
+	// mu guards calls: those of the client's tools that wait for an answer, by id.
+	mu    sync.Mutex
+	calls map[string]chan ToolResult
 
 	done chan struct{} // closed when the fields below are set
 	// answer is the Result as JSON; err is set instead when there is none.
@@ -61,11 +70,11 @@ func newExecutions(keep time.Duration, keepBytes int64) *executions {
 	return &executions{keep: keep, keepBytes: keepBytes, all: map[string]*execution{}}
 }
 
-func (s *Server) newExecution(k *Key, session, language string) *execution {
+func (s *Server) newExecution(x *exchange, session, language string, f *TurnFields) *execution {
 	ctx, cancel := context.WithCancelCause(s.ended)
 	return &execution{
-		ctx: ctx, cancel: cancel, id: "run_" + strings.ToLower(rand.Text()), key: k, session: session, language: language,
-		started: time.Now(), log: newEventLog(), done: make(chan struct{}),
+		ctx: ctx, cancel: cancel, id: "run_" + strings.ToLower(rand.Text()), key: x.key, session: session, language: language,
+		code: f.Code, requestID: x.id, traceID: x.traceID, detached: f.Detach || x.named != nil, started: time.Now(), log: newEventLog(), done: make(chan struct{}),
 	}
 }
 

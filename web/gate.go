@@ -137,3 +137,13 @@ func (l *lane) forget(w *waiter) bool {
 	}
 	return false
 }
+
+// load is how many programs run, and how many requests wait.
+func (g *gate) load() (running, waiting int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, l := range g.lanes {
+		waiting += len(l.waiting)
+	}
+	return g.running, waiting
+}

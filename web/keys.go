@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cloche-dev/cloche/hostfuncs/fetch"
 	"github.com/cloche-dev/cloche/limits"
 )
 
@@ -42,6 +43,10 @@ type Policy struct {
 	// MaxRuns and MaxSessions are how many of the key's programs run, and sessions live, at once. Zero: as many as the
 	// server has.
 	MaxRuns, MaxSessions int
+	// Network is what may be reached at most. Nil: nothing.
+	Network *fetch.Policy
+	// Mounts are folders of the host that a session may ask for, by their guest paths.
+	Mounts map[string]limits.Mount
 	// Env are variables of every program's environment; a request's own come over them.
 	Env map[string]string
 }
@@ -68,7 +73,7 @@ func (k *Key) check() error {
 		errs = append(errs, fmt.Errorf("key %q has no hash of a secret", k.Name))
 	}
 	p := k.Policy.withDefaults()
-	errs = append(errs, p.Limits.Validate(), p.Max.Validate())
+	errs = append(errs, p.Limits.Validate(), p.Max.Validate(), p.Network.Check())
 	if p.MaxRuns < 0 || p.MaxSessions < 0 {
 		errs = append(errs, fmt.Errorf("key %q: a number of runs or sessions is negative", k.Name))
 	}

@@ -18,8 +18,12 @@ import (
 // execute runs one program in a fresh sandbox.
 func (s *Server) execute(x *exchange, _ echo.Context) error {
 	var req ExecuteRequest
-	if _, err := x.readJSON(&req, false); err != nil {
+	body, err := x.readJSON(&req, false)
+	if err != nil {
 		return err
+	}
+	if prior, err := x.remember(body); err != nil || prior != nil {
+		return s.repeat(x, prior, err)
 	}
 	o, err := req.options(req.Language, x.key)
 	if err != nil {
@@ -29,14 +33,21 @@ func (s *Server) execute(x *exchange, _ echo.Context) error {
 	if err != nil {
 		return err
 	}
-	run := s.newExecution(x.key, "", o.Language)
-	run.detached = req.Detach
+	run := s.newExecution(x, "", o.Language, &req.TurnFields)
+	run.network = o.Network != nil
+	if o.Tools, err = registry(req.Tools, func() *execution { return run }); err != nil {
+		return err
+	}
+	if o.Tools != nil && streamFormat(x.r) == formatNone && !prefersAsync(x.r) {
+		return invalidf("tools need a stream, by which their calls come: send Accept: text/event-stream or application/x-ndjson, or Prefer: respond-async")
+	}
 	return s.perform(x, run, program{
 		collect: req.Collect, timeout: o.Limits.Timeout,
 		run: func(ctx context.Context, onEvent func(engine.Event)) (*engine.Result, *engine.Files, error) {
 			res, err := s.cfg.Engine.Run(ctx, engine.Job{
 				ID: run.id, Language: o.Language, Code: t.Code, Name: t.Name, Args: t.Args, Env: o.Env, Stdin: t.Stdin,
 				Inputs: t.Inputs, Files: o.Files, Mounts: o.Mounts, Limits: o.Limits, Seed: o.Seed, OnEvent: onEvent,
+				Network: o.Network, Tools: o.Tools,
 			})
 			if err != nil {
 				return nil, nil, err
@@ -62,6 +73,7 @@ func (s *Server) perform(x *exchange, run *execution, p program) error {
 	if err := s.start(x.r.Context(), run, p); err != nil {
 		return err
 	}
+	x.named.settle(run, nil, "")
 	format := streamFormat(x.r)
 	if format == formatNone && prefersAsync(x.r) {
 		go s.drive(run, p)
@@ -91,6 +103,7 @@ func (s *Server) start(ctx context.Context, run *execution, p program) error {
 		}
 		return err
 	}
+	run.waited = time.Since(run.started)
 	s.runs.add(run)
 	return nil
 }
@@ -114,12 +127,14 @@ func (s *Server) admit(ctx context.Context, run *execution) error {
 // drive runs the program to its end and makes the answer known.
 func (s *Server) drive(run *execution, p program) {
 	ctx := run.ctx
+	var res *engine.Result
 	defer func() {
 		if r := recover(); r != nil {
 			run.err = fmt.Errorf("panic: %v", r)
 			s.log(slog.LevelError, "error", "panic", slog.String("run", run.id), slog.Any("panic", r), slog.String("stack", string(debug.Stack())))
 		}
 		run.cancel(nil)
+		s.recordRun(run, res)
 		s.gate.leave(run.key)
 		if p.over != nil {
 			p.over()
@@ -131,7 +146,9 @@ func (s *Server) drive(run *execution, p program) {
 	}()
 	run.log.add(event{kind: "start", data: fields(startEvent{run.id, run.language, run.session})}, nil, time.Time{})
 	until := time.Now().Add(p.timeout)
-	res, files, err := p.run(ctx, func(e engine.Event) { run.log.add(eventOf(e), ctx.Done(), until) })
+	var files *engine.Files
+	var err error
+	res, files, err = p.run(ctx, func(e engine.Event) { run.log.add(eventOf(e), ctx.Done(), until) })
 	if err == nil {
 		run.status = res.Status
 		if res.Error != nil {

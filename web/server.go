@@ -35,6 +35,9 @@ type Server struct {
 	keys     keyring
 	gate     *gate
 	runs     *executions
+	named    *idempotency
+	audit    *audit
+	metrics  *metrics
 	sessions *sessions
 
 	// stopping says that no new work is taken; ended is the context of all runs, cancelled when their time is over.
@@ -68,6 +71,12 @@ func New(cfg Config) (*Server, error) {
 	}
 	s.ended, s.end = context.WithCancelCause(context.Background())
 	s.runs = newExecutions(cfg.KeepResults, cfg.KeepBytes)
+	s.named = newIdempotency(cfg.KeepResults)
+	var err error
+	if s.audit, err = newAudit(cfg.AuditCode, cfg.AuditFile); err != nil {
+		return nil, fmt.Errorf("new server: %w", err)
+	}
+	s.metrics = newMetrics(s)
 	s.sessions = newSessions(s)
 	s.route()
 	return s, nil
@@ -83,7 +92,11 @@ func (s *Server) route() {
 	e.Logger.SetOutput(discard{})
 	e.HTTPErrorHandler = func(err error, c echo.Context) { s.fail(exchangeOf(c), err) }
 	for _, r := range s.table() {
-		e.Add(r.method, r.path, func(c echo.Context) error { return r.handle(exchangeOf(c), c) })
+		e.Add(r.method, r.path, func(c echo.Context) error {
+			x := exchangeOf(c)
+			x.route = r.path
+			return r.handle(x, c)
+		})
 	}
 	s.routes = e
 }
@@ -117,7 +130,12 @@ func (s *Server) table() []route {
 
 		{"GET", "/v1/executions/:id", s.getExecution},
 		{"GET", "/v1/executions/:id/events", s.executionEvents},
+		{"POST", "/v1/executions/:id/tool_results", s.toolResult},
 		{"DELETE", "/v1/executions/:id", s.cancelExecution},
+
+		{"GET", "/v1/runtimes", s.runtimes},
+		{"GET", "/v1/audit", s.getAudit},
+		{"GET", "/metrics", s.getMetrics},
 	}
 }
 
@@ -138,7 +156,10 @@ type exchange struct {
 	r       *http.Request
 	id      string
 	key     *Key // nil on open routes
-	status  int  // of the answer, 0 when nothing was written
+	traceID string
+	route   string      // pattern of the route, "" for what has none
+	named   *remembered // by an Idempotency-Key
+	status  int         // of the answer, 0 when nothing was written
 	control *http.ResponseController
 }
 
@@ -184,9 +205,17 @@ func (x *exchange) writeWithin(d time.Duration) {
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{ResponseWriter: w, s: s, r: r, id: requestID(r), control: http.NewResponseController(w)}
+	defer func() {
+		x.named.abandon()
+		s.metrics.answered(x.route, x.status)
+	}()
 	defer s.recover(x)
 	h := x.Header()
 	h["X-Request-Id"] = []string{x.id}
+	if parent, trace := traceparent(r.Header["Traceparent"]); parent != "" {
+		x.traceID = trace
+		h["Traceparent"] = []string{parent}
+	}
 	h["X-Content-Type-Options"] = []string{"nosniff"}
 	h["Cache-Control"] = []string{"no-store"}
 	if e := s.guard(x); e != nil {
@@ -312,7 +341,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 	s.end(errServerStopping)
 	<-done
-	return errors.Join(err, s.sessions.close())
+	return errors.Join(err, s.sessions.close(), s.audit.close())
 }
 
 // Close is Shutdown that waits for nothing.

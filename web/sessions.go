@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -23,6 +24,7 @@ type session struct {
 	key      *Key
 	language string
 	limits   limits.Limits
+	network  bool
 	created  time.Time
 	eng      *engine.Session
 
@@ -73,8 +75,12 @@ func newSessions(s *Server) *sessions {
 // createSession makes a session.
 func (s *Server) createSession(x *exchange, _ echo.Context) error {
 	var req SessionRequest
-	if _, err := x.readJSON(&req, true); err != nil {
+	body, err := x.readJSON(&req, true)
+	if err != nil {
 		return err
+	}
+	if prior, err := x.remember(body); err != nil || prior != nil {
+		return s.repeat(x, prior, err)
 	}
 	o, err := req.options(req.Language, x.key)
 	if err != nil {
@@ -84,6 +90,13 @@ func (s *Server) createSession(x *exchange, _ echo.Context) error {
 	o.OnError = req.OnError
 	if req.OnError != "" && req.OnError != engine.OnErrorKeep && req.OnError != engine.OnErrorRollback {
 		return invalidf("on_error is %s: use keep or rollback", quoted(req.OnError))
+	}
+	if o.Tools, err = registry(req.Tools, sn.current); err != nil {
+		return err
+	}
+	sn.network = o.Network != nil
+	if o.Mounts, err = x.key.Policy.mounts(req.Mounts); err != nil {
+		return err
 	}
 	if err := sn.set(&req.SessionFields); err != nil {
 		return err
@@ -102,8 +115,21 @@ func (s *Server) createSession(x *exchange, _ echo.Context) error {
 	sn.id, sn.created = sn.eng.ID(), time.Now()
 	sn.used = sn.created
 	s.sessions.add(sn)
-	x.Header().Set("Location", "/v1/sessions/"+sn.id)
-	return x.reply(http.StatusCreated, sn.info())
+	if body, err = json.Marshal(sn.info()); err != nil {
+		return err
+	}
+	location := "/v1/sessions/" + sn.id
+	x.named.settle(nil, body, location)
+	x.Header().Set("Location", location)
+	x.writeJSON(http.StatusCreated, body)
+	return nil
+}
+
+// current is the turn that runs, or nil.
+func (sn *session) current() *execution {
+	sn.mu.Lock()
+	defer sn.mu.Unlock()
+	return sn.turn
 }
 
 // set changes what a client may change.
@@ -175,6 +201,12 @@ func (r *sessions) leave(k *Key) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.gone(k)
+}
+
+func (r *sessions) count() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.all)
 }
 
 // gone counts a session that is no more. Preconditions: mu is held.
@@ -415,10 +447,14 @@ func (s *Server) executeTurn(x *exchange, c echo.Context) error {
 		return err
 	}
 	var req TurnRequest
-	if _, err := x.readJSON(&req, false); err != nil {
+	body, err := x.readJSON(&req, false)
+	if err != nil {
 		return err
 	}
-	p, run, err := s.turnProgram(sn, &req)
+	if prior, err := x.remember(body); err != nil || prior != nil {
+		return s.repeat(x, prior, err)
+	}
+	p, run, err := s.turnProgram(x, sn, &req)
 	if err != nil {
 		return err
 	}
@@ -429,7 +465,7 @@ func (s *Server) executeTurn(x *exchange, c echo.Context) error {
 }
 
 // turnProgram is what a request for a turn becomes. The session is to be acquired for the execution before it runs.
-func (s *Server) turnProgram(sn *session, req *TurnRequest) (program, *execution, error) {
+func (s *Server) turnProgram(x *exchange, sn *session, req *TurnRequest) (program, *execution, error) {
 	var p program
 	t, err := req.turn()
 	if err != nil {
@@ -451,12 +487,12 @@ func (s *Server) turnProgram(sn *session, req *TurnRequest) (program, *execution
 	if err != nil {
 		return p, nil, err
 	}
-	run := s.newExecution(sn.key, sn.id, language)
+	run := s.newExecution(x, sn.id, language, &req.TurnFields)
+	run.network = sn.network
 	t.ID = run.id
 	if t.Name == "" && language != sn.language {
 		t.Name = fmt.Sprintf("turn%d%s", sn.eng.Info().Turns+1, map[string]string{engine.TypeScript: ".ts", engine.JavaScript: ".js"}[language])
 	}
-	run.detached = req.Detach
 	p = program{turn: &t, collect: req.Collect, timeout: t.Limits.Or(sn.limits).Timeout}
 	p.over = func() { sn.release(run) }
 	p.run = func(ctx context.Context, onEvent func(engine.Event)) (*engine.Result, *engine.Files, error) {

@@ -78,7 +78,7 @@ func TestBusyAndInterrupt(t *testing.T) {
 	s.execute(p+"/execute", object{"code": "x = 1"}, "ok")
 	ended := make(chan reply)
 	go func() {
-		ended <- s.do("POST", p+"/execute", object{"code": "try:\n  while True: pass\nexcept KeyboardInterrupt:\n  print('interrupted')\n  raise"})
+		ended <- s.do("POST", p+"/execute", object{"code": "try:\n  print('begun', flush=True)\n  while True: pass\nexcept KeyboardInterrupt:\n  print('interrupted')\n  raise"})
 	}()
 	var info web.SessionInfo
 	eventually(t, "the session is busy", func() bool {
@@ -92,6 +92,7 @@ func TestBusyAndInterrupt(t *testing.T) {
 	if running.Status != "running" || running.SessionID != info.ID {
 		t.Errorf("%+v", running)
 	}
+	s.stream("GET", "/v1/executions/"+info.ExecutionID+"/events", nil).until("stdout")
 	var told web.Interrupted
 	eventually(t, "it is interrupted", func() bool {
 		s.do("POST", p+"/interrupt", nil).must(200, &told)
@@ -99,7 +100,7 @@ func TestBusyAndInterrupt(t *testing.T) {
 	})
 	var res result
 	(<-ended).must(200, &res)
-	if res.Status != "cancelled" || res.Stdout != "interrupted\n" || told.ExecutionID != res.ID {
+	if res.Status != "cancelled" || res.Stdout != "begun\ninterrupted\n" || told.ExecutionID != res.ID {
 		t.Errorf("%+v after %+v", res, told)
 	}
 	s.execute(p+"/execute", object{"code": "assert x == 1"}, "ok")

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/cloche-dev/cloche/engine"
+	"github.com/cloche-dev/cloche/hostfuncs/fetch"
 	"github.com/cloche-dev/cloche/limits"
 )
 
@@ -76,6 +77,24 @@ func (p Policy) narrow(asked, base limits.Limits) (limits.Limits, error) {
 	return asked.Or(base), nil
 }
 
+// narrow is what a program may reach: what the policy allows and the request asks for.
+func (n *Network) narrow(p *fetch.Policy) (*fetch.Policy, error) {
+	if n == nil {
+		return nil, nil
+	}
+	if len(n.Allow) > maxPatterns {
+		return nil, invalidf("network.allow has %d patterns, at most %d are heeded", len(n.Allow), maxPatterns)
+	}
+	narrowed, err := p.Narrow(n.Allow)
+	if err != nil {
+		return nil, invalidf("network.allow: %v", err)
+	}
+	if len(n.Allow) == 0 {
+		return nil, nil
+	}
+	return narrowed, nil
+}
+
 // languageOf checks a language.
 func languageOf(name string) (string, error) {
 	switch name {
@@ -101,14 +120,34 @@ func (f *SandboxFields) options(language string, k *Key) (engine.Options, error)
 	if o.Limits, err = k.Policy.narrow(asked, k.Policy.Limits); err != nil {
 		return o, err
 	}
-	if f.Network != nil && len(f.Network.Allow) > 0 {
-		return o, fail(http.StatusForbidden, codeForbidden, "network.allow: this key allows no network")
+	if o.Network, err = f.Network.narrow(k.Policy.Network); err != nil {
+		return o, err
 	}
 	if o.Env, err = environment(k.Policy.Env, f.Env); err != nil {
 		return o, err
 	}
 	o.Files, err = files(f.Files)
 	return o, err
+}
+
+// mounts are the folders that a request asks for, as far as the policy offers them.
+func (p Policy) mounts(asked []MountRequest) ([]limits.Mount, error) {
+	var out []limits.Mount
+	for _, a := range asked {
+		m, ok := p.Mounts[a.Path]
+		if !ok {
+			return nil, fail(http.StatusForbidden, codeForbidden, "mounts: this key is offered no folder at %s", quoted(a.Path))
+		}
+		switch mode := limits.MountMode(a.Mode); {
+		case a.Mode == "" || mode == m.Mode:
+		case mode == limits.ReadOnly, mode == limits.Overlay: // neither writes to the host
+			m.Mode = mode
+		default:
+			return nil, fail(http.StatusForbidden, codeForbidden, "mounts: the folder at %s is offered as %s, not as %s", quoted(a.Path), m.Mode, quoted(a.Mode))
+		}
+		out = append(out, m)
+	}
+	return out, nil
 }
 
 func environment(base, own map[string]string) (map[string]string, error) {

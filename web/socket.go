@@ -21,9 +21,10 @@ const (
 
 // SocketMessage is what a client sends over a WebSocket.
 type SocketMessage struct {
-	// Type is execute (with the fields of a turn), interrupt, or stdin.
+	// Type is execute (with the fields of a turn), interrupt, stdin, or tool_result (with its fields).
 	Type string `json:"type"`
 	TurnRequest
+	ToolResult
 	// Text of a stdin message is what the program reads next; EOF says that nothing more will come.
 	Text string `json:"text,omitempty"`
 	EOF  bool   `json:"eof,omitempty"`
@@ -156,6 +157,12 @@ func (k *socket) message(b []byte) error {
 	case "interrupt":
 		k.sn.eng.Interrupt()
 		return nil
+	case "tool_result":
+		run := k.sn.current()
+		if run == nil {
+			return fail(409, codeConflict, "no program runs that called a tool")
+		}
+		return run.answerCall(m.ToolResult)
 	case "stdin":
 		k.mu.Lock()
 		defer k.mu.Unlock()
@@ -164,12 +171,12 @@ func (k *socket) message(b []byte) error {
 		}
 		return k.stdin.write(m.Text, m.EOF)
 	}
-	return invalidf("type is %s: use execute, interrupt or stdin", quoted(m.Type))
+	return invalidf("type is %s: use execute, interrupt, stdin or tool_result", quoted(m.Type))
 }
 
 // execute starts a turn, whose events are written as they come.
 func (k *socket) execute(req *TurnRequest) error {
-	p, run, err := k.s.turnProgram(k.sn, req)
+	p, run, err := k.s.turnProgram(k.x, k.sn, req)
 	if err != nil {
 		return err
 	}

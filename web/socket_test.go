@@ -37,20 +37,26 @@ func (k *socket) send(v object) {
 	}
 }
 
-// until reads events up to the first one of a type, and returns what was printed before it too.
-func (k *socket) until(kind string) (e event, stdout string) {
+// next is the next event.
+func (k *socket) next() (e event) {
 	k.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
+	_, b, err := k.conn.Read(ctx)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	if err := json.Unmarshal(b, &e); err != nil {
+		k.t.Fatalf("%v: %s", err, b)
+	}
+	return e
+}
+
+// until reads events up to the first one of a type, and returns what was printed before it too.
+func (k *socket) until(kind string) (e event, stdout string) {
+	k.t.Helper()
 	for {
-		_, b, err := k.conn.Read(ctx)
-		if err != nil {
-			k.t.Fatalf("waiting for %s: %v", kind, err)
-		}
-		e = event{}
-		if err := json.Unmarshal(b, &e); err != nil {
-			k.t.Fatalf("%v: %s", err, b)
-		}
+		e = k.next()
 		if e.Type == kind {
 			return e, stdout
 		}

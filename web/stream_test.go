@@ -23,6 +23,9 @@ type event struct {
 	Data        map[string]any
 	Main        bool
 	Name        string
+	CallID      string `json:"call_id"`
+	Outcome     string
+	Arguments   map[string]any
 	Line        int
 	Result      *result
 	Error       *web.ErrorInfo

@@ -55,6 +55,8 @@ type SandboxFields struct {
 	Limits *Limits `json:"limits,omitempty"`
 	// Network opens the network. Without it there is none.
 	Network *Network `json:"network,omitempty"`
+	// Tools are functions of the client's that programs may call.
+	Tools []ToolSpec `json:"tools,omitempty"`
 	// Seed fixes the random numbers.
 	Seed *uint64 `json:"seed,omitempty"`
 }
@@ -66,7 +68,17 @@ type SessionRequest struct {
 	SandboxFields
 	// OnError says what becomes of a turn that does not end well: keep (the default) what it did, or rollback.
 	OnError string `json:"on_error,omitempty"`
+	// Mounts are folders of the host that the key's policy offers.
+	Mounts []MountRequest `json:"mounts,omitempty"`
 	SessionFields
+}
+
+// MountRequest asks for a folder that the key's policy offers.
+type MountRequest struct {
+	// Path is where the folder is in the sandbox.
+	Path string `json:"path"`
+	// Mode may be ro to give up the right to write, or overlay to keep changes in the sandbox.
+	Mode string `json:"mode,omitempty"`
 }
 
 // SessionFields are what PATCH /v1/sessions/{id} can change.

@@ -194,7 +194,8 @@ type result struct {
 		Main bool
 	}
 	Files      []web.FileContent
-	RolledBack bool `json:"rolled_back"`
+	ToolCalls  []any `json:"tool_calls"`
+	RolledBack bool  `json:"rolled_back"`
 	Usage      struct {
 		Fuel   uint64
 		WallMS float64 `json:"wall_ms"`

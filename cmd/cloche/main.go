@@ -82,6 +82,7 @@ type cli struct {
 	Run     runCmd     `cmd:"" help:"Run a program in a fresh sandbox."`
 	MCP     mcpCmd     `cmd:"" name:"mcp" help:"Serve the Model Context Protocol on standard input and output, for agents."`
 	Serve   serveCmd   `cmd:"" help:"Serve programs and sessions over HTTP."`
+	Key     keyCmd     `cmd:"" help:"Make a secret for a client of cloche serve."`
 	Wasm    wasmCmd    `cmd:"" help:"Run a wasm32-wasip1 command module, for tests and tinkering."`
 	Repl    replCmd    `cmd:"" help:"Type programs and see what they do, in a session."`
 	Doctor  doctorCmd  `cmd:"" help:"Say what this machine supports, what is set up, and what is slow and why."`

@@ -1,23 +1,32 @@
 package main
 
 import (
+	"cmp"
 	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
+	"net/http"
+	"net/http/pprof"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/cloche-dev/cloche/cmd/cloche/internal/wall"
 	"github.com/cloche-dev/cloche/engine"
+	"github.com/cloche-dev/cloche/hostfuncs/fetch"
 	"github.com/cloche-dev/cloche/web"
 )
 
 type serveCmd struct {
-	Listen string `default:"127.0.0.1:8844" placeholder:"ADDR" help:"Address and port to listen on (default 127.0.0.1:8844). Port 0 takes a free one."`
-	NoWall bool   `help:"Leave out the second wall, which lets the operating system refuse this process what serving does not need (see cloche doctor)."`
-	Key    string `placeholder:"K" help:"The secret that clients must show, with the default policy; better given as CLOCHE_KEY, since other users of this machine can see arguments. Without it a new one is made and printed."`
+	Listen string   `placeholder:"ADDR" help:"Address and port to listen on (default 127.0.0.1:8844). Port 0 takes a free one."`
+	Config string   `type:"existingfile" placeholder:"FILE.toml" help:"Keys and their policies, caps, TLS, other names of the server."`
+	Key    string   `placeholder:"K" help:"The secret that clients must show, with the default policy; better given as CLOCHE_KEY, since other users of this machine can see arguments. With neither and no keys in the configuration a new one is made and printed."`
+	Allow  []string `sep:"none" placeholder:"PATTERN" help:"A URL pattern that requests with that key may ask for, such as https://api.example.com/* or http://127.0.0.1:8000/*. Repeatable; default: no network."`
+	NoWall bool     `help:"Leave out the second wall, which lets the operating system refuse this process what serving does not need (see cloche doctor)."`
 }
 
 func (serveCmd) Help() string {
@@ -28,67 +37,172 @@ SIGTERM or Ctrl-C ends it in order: running programs get 20 seconds, and every f
 ` + exitHelpOther
 }
 
-// minRemoteKey is how long a secret must be that everyone on a network can try to guess.
-const minRemoteKey = 32
+const (
+	defaultListen = "127.0.0.1:8844"
+	// minRemoteKey is how long a secret must be that everyone on a network can try to guess.
+	minRemoteKey = 32
+)
 
 // Run serves until the program is told to stop.
 func (c *serveCmd) Run(a *app) (err error) {
-	l, err := net.Listen("tcp", c.Listen)
+	settings := &web.Settings{}
+	if c.Config != "" {
+		if settings, err = web.LoadSettings(c.Config); err != nil {
+			return usageError{err}
+		}
+	}
+	options, err := c.tls(settings)
 	if err != nil {
-		return usageError{fmt.Errorf("--listen: %w", err)}
+		return err
+	}
+	l, err := net.Listen("tcp", cmp.Or(c.Listen, settings.Listen, defaultListen))
+	if err != nil {
+		return usageError{fmt.Errorf("listen: %w", err)}
 	}
 	defer l.Close()
-	secret := c.Key
-	if secret == "" {
-		secret = a.getenv("CLOCHE_KEY")
+	made, err := c.addKey(a, settings, l.Addr())
+	if err != nil {
+		return err
 	}
-	made := secret == ""
-	if made {
-		secret = "cloche_" + strings.ToLower(rand.Text())
+	cfg := settings.Config
+	cfg.Logger = slog.New(slog.NewJSONHandler(a.err, nil))
+	if settings.Pprof {
+		cfg.Debug = profiles()
 	}
-	if len(secret) < minRemoteKey && !loopback(l.Addr()) {
-		return usagef("the key has %d characters: an address that others can reach needs one of %d or more", len(secret), minRemoteKey)
-	}
-	logger := slog.New(slog.NewJSONHandler(a.err, nil))
-	eng, err := engine.New(engine.Config{
-		Cache: a.getenv("CLOCHE_CACHE"), MaxSandboxes: maxRuns + maxSessions, MaxIdle: maxRuns, Progress: newProgress(a.err),
+	runs, sessions := cmp.Or(cfg.MaxRuns, maxRuns), cmp.Or(cfg.MaxSessions, maxSessions)
+	cfg.Engine, err = engine.New(engine.Config{
+		Cache: a.getenv("CLOCHE_CACHE"), MaxSandboxes: runs + sessions, MaxIdle: cmp.Or(settings.Warm, min(runs, maxWarm)),
+		Progress: newProgress(a.err),
 	})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, eng.Close()) }()
-	srv, err := web.New(web.Config{
-		Engine: eng, Keys: []*web.Key{{Name: "default", Hash: web.HashKey(secret), Admin: true}},
-		MaxRuns: maxRuns, MaxSessions: maxSessions, Logger: logger,
-	})
+	defer func() { err = errors.Join(err, cfg.Engine.Close()) }()
+	srv, err := web.New(cfg)
 	if err != nil {
-		return err
+		return usageError{err}
 	}
 	served := make(chan error, 1)
-	go func() { served <- web.Serve(a.ctx, l, srv, web.ServeOptions{}) }()
+	go func() { served <- web.Serve(a.ctx, l, srv, options) }()
 	if err := srv.Prepare(a.ctx); err != nil && a.ctx.Err() == nil {
 		return errors.Join(err, srv.Close())
 	}
 	if !c.NoWall {
-		report, err := raise(wall.Config{Serve: true})
+		report, err := raise(c.wall(settings))
 		if err != nil {
 			return errors.Join(err, srv.Close())
 		}
-		logger.Info("second wall", "stands", report.String(), "missing", report.Missing())
+		cfg.Logger.Info("second wall", "class", "operation", "stands", report.String(), "missing", report.Missing())
 	}
-	fmt.Fprintf(a.out, "cloche: listening on http://%s\n", l.Addr())
-	if made {
-		fmt.Fprintf(a.out, "cloche: key for this run: %s\n", secret)
+	scheme := "http"
+	if options.TLS != nil {
+		scheme = "https"
+	}
+	fmt.Fprintf(a.out, "cloche: listening on %s://%s\n", scheme, l.Addr())
+	if made != "" {
+		fmt.Fprintf(a.out, "cloche: key for this run: %s\n", made)
 	}
 	return <-served
+}
+
+// wall is what serving needs of the machine: the network, what policies mount, and the store.
+func (c *serveCmd) wall(s *web.Settings) wall.Config {
+	w := wall.Config{Serve: true}
+	policies := []web.Policy{s.Policy}
+	for _, k := range s.Config.Keys {
+		policies = append(policies, k.Policy)
+	}
+	for _, p := range policies {
+		one := wallFor(slices.Collect(maps.Values(p.Mounts)), "")
+		w.Read, w.Write = append(w.Read, one.Read...), append(w.Write, one.Write...)
+	}
+	if s.Store != "" {
+		w.Write = append(w.Write, s.Store)
+	}
+	return w
+}
+
+// tls reads the certificate that the configuration names.
+func (c *serveCmd) tls(s *web.Settings) (web.ServeOptions, error) {
+	o := web.ServeOptions{Grace: s.Grace}
+	if s.TLSCert == "" {
+		return o, nil
+	}
+	cert, err := tls.LoadX509KeyPair(s.TLSCert, s.TLSKey)
+	if err != nil {
+		return o, usageError{fmt.Errorf("tls: %w", err)}
+	}
+	o.TLS = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
+	return o, nil
+}
+
+// addKey adds the key of the command line or the environment, or a new one, which it returns, where there would be none.
+func (c *serveCmd) addKey(a *app, s *web.Settings, addr net.Addr) (made string, err error) {
+	secret := c.Key
+	if secret == "" {
+		secret = a.getenv("CLOCHE_KEY")
+	}
+	if secret == "" {
+		if len(s.Config.Keys) > 0 {
+			if len(c.Allow) > 0 {
+				return "", usagef("--allow is for the key of --key: the configuration's keys have their own policies")
+			}
+			return "", nil
+		}
+		made = "cloche_" + strings.ToLower(rand.Text())
+		secret = made
+	}
+	if len(secret) < minRemoteKey && !loopback(addr) {
+		return "", usagef("the key has %d characters: an address that others can reach needs one of %d or more", len(secret), minRemoteKey)
+	}
+	policy := s.Policy
+	if len(c.Allow) > 0 {
+		allow, err := fetch.ParsePatterns(c.Allow)
+		if err != nil {
+			return "", usageError{fmt.Errorf("--allow: %w", err)}
+		}
+		network := &fetch.Policy{}
+		if policy.Network != nil {
+			*network = *policy.Network
+		}
+		network.Allow = append(allow, network.Allow...)
+		policy.Network = network
+	}
+	s.Config.Keys = append(s.Config.Keys, &web.Key{Name: "cli", Hash: web.HashKey(secret), Admin: true, Policy: policy})
+	return made, nil
+}
+
+// profiles answers below /debug/pprof/.
+func profiles() http.Handler {
+	m := http.NewServeMux()
+	m.HandleFunc("/debug/pprof/", pprof.Index)
+	m.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	m.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	m.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+	return m
 }
 
 const (
 	maxRuns     = 64
 	maxSessions = 256
+	maxWarm     = 16
 )
 
 func loopback(addr net.Addr) bool {
 	ap, err := netip.ParseAddrPort(addr.String())
 	return err == nil && ap.Addr().Unmap().IsLoopback()
+}
+
+// keyCmd makes secrets for configuration files.
+type keyCmd struct{}
+
+func (keyCmd) Help() string {
+	return `Prints a new secret, and the lines for the configuration file of "cloche serve" that let its bearer in. Only the hash is kept there.`
+}
+
+// Run prints a secret and its hash.
+func (keyCmd) Run(a *app) error {
+	secret := "cloche_" + strings.ToLower(rand.Text()+rand.Text())
+	_, err := fmt.Fprintf(a.out, "# secret, for the client: %s\n[keys.NAME]\nhash = %q\n", secret, web.HashKey(secret))
+	return err
 }

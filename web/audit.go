@@ -1,0 +1,209 @@
+package web
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/cloche-dev/cloche/engine"
+	"github.com/cloche-dev/cloche/hostfuncs"
+	"github.com/cloche-dev/cloche/limits"
+)
+
+// AuditRecord says that a program ran: who sent it, what it was, and what it did.
+type AuditRecord struct {
+	Time         time.Time               `json:"time"`
+	ID           string                  `json:"id"`
+	Key          string                  `json:"key"`
+	RequestID    string                  `json:"request_id,omitempty"`
+	TraceID      string                  `json:"trace_id,omitempty"`
+	SessionID    string                  `json:"session_id,omitempty"`
+	Language     string                  `json:"language"`
+	CodeSHA256   string                  `json:"code_sha256"`
+	Code         string                  `json:"code,omitempty"` // where the operator asks for it
+	Status       string                  `json:"status"`         // of the Result, or failed
+	ExitCode     int                     `json:"exit_code"`
+	Network      bool                    `json:"network"` // whether it had one
+	Usage        *limits.Usage           `json:"usage,omitempty"`
+	ToolCalls    []hostfuncs.ToolCall    `json:"tool_calls,omitempty"`    // the first ones
+	HTTPRequests []hostfuncs.HTTPRequest `json:"http_requests,omitempty"` // the first ones
+	Calls        int                     `json:"calls"`                   // how many of both there were
+}
+
+// AuditList answers GET /v1/audit, newest first.
+type AuditList struct {
+	Records []AuditRecord `json:"records"`
+}
+
+const (
+	maxAudited      = 10_000  // records in memory
+	maxAuditedBytes = 8 << 20 // of code in memory
+	maxAuditedCalls = 20      // of each kind, in a record
+	maxAuditAnswer  = 1000
+)
+
+// audit keeps the last records, and writes all of them to a file.
+type audit struct {
+	code bool
+
+	// mu guards all below.
+	mu      sync.Mutex
+	records []AuditRecord // oldest first
+	bytes   int           // of code in records
+	file    io.WriteCloser
+	failed  bool // writing failed, and that was said
+}
+
+func newAudit(code bool, file string) (*audit, error) {
+	a := &audit{code: code}
+	if file != "" {
+		f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+		if err != nil {
+			return nil, fmt.Errorf("audit: %w", err)
+		}
+		a.file = f
+	}
+	return a, nil
+}
+
+func (a *audit) close() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.file == nil {
+		return nil
+	}
+	err := a.file.Close()
+	a.file = nil
+	return err
+}
+
+// recordOf is what is known of a run that ended.
+func (a *audit) recordOf(run *execution, res *engine.Result) AuditRecord {
+	sum := sha256.Sum256([]byte(run.code))
+	r := AuditRecord{
+		Time: run.started.UTC(), ID: run.id, Key: run.key.Name, RequestID: run.requestID, TraceID: run.traceID, SessionID: run.session,
+		Language: run.language, CodeSHA256: hex.EncodeToString(sum[:]), Status: "failed", Network: run.network,
+	}
+	if a.code {
+		r.Code = run.code
+	}
+	if res != nil {
+		r.Status, r.ExitCode, r.Usage = string(res.Status), res.ExitCode, &res.Usage
+		r.Calls = len(res.ToolCalls) + len(res.HTTPRequests)
+		r.ToolCalls, r.HTTPRequests = first(res.ToolCalls), first(res.HTTPRequests)
+	}
+	return r
+}
+
+func first[T any](list []T) []T {
+	return append([]T(nil), list[:min(len(list), maxAuditedCalls)]...)
+}
+
+// add keeps a record. The error is the file's, told once.
+func (a *audit) add(r AuditRecord) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.records = append(a.records, r)
+	a.bytes += len(r.Code)
+	n := 0
+	for ; len(a.records)-n > maxAudited || a.bytes > maxAuditedBytes && n < len(a.records)-1; n++ {
+		a.bytes -= len(a.records[n].Code)
+		a.records[n] = AuditRecord{}
+	}
+	a.records = a.records[n:]
+	if a.file == nil || a.failed {
+		return nil
+	}
+	line, err := json.Marshal(r)
+	if err == nil {
+		_, err = a.file.Write(append(line, '\n'))
+	}
+	a.failed = err != nil
+	return err
+}
+
+// find returns the last records that match, newest first.
+func (a *audit) find(most int, match func(*AuditRecord) bool) []AuditRecord {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	out := []AuditRecord{}
+	for i := len(a.records) - 1; i >= 0 && len(out) < most; i-- {
+		if match(&a.records[i]) {
+			out = append(out, a.records[i])
+		}
+	}
+	return out
+}
+
+// getAudit answers with what the key's programs did; an admin key sees those of all keys.
+func (s *Server) getAudit(x *exchange, c echo.Context) error {
+	most := 100
+	if text := c.QueryParam("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > maxAuditAnswer {
+			return invalidf("limit is %s, must be from 1 to %d", quoted(text), maxAuditAnswer)
+		}
+		most = n
+	}
+	var since time.Time
+	if text := c.QueryParam("since"); text != "" {
+		var err error
+		if since, err = time.Parse(time.RFC3339, text); err != nil {
+			return invalidf("since is %s: write a time such as 2026-01-02T15:04:05Z", quoted(text))
+		}
+	}
+	key, status, session, language := c.QueryParam("key"), c.QueryParam("status"), c.QueryParam("session_id"), c.QueryParam("language")
+	if !x.key.Admin {
+		if key != "" && key != x.key.Name {
+			return fail(http.StatusForbidden, codeForbidden, "the audit of other keys is for admin keys")
+		}
+		key = x.key.Name
+	}
+	is := func(want, got string) bool { return want == "" || want == got }
+	return x.reply(http.StatusOK, AuditList{s.audit.find(most, func(r *AuditRecord) bool {
+		return is(key, r.Key) && is(status, r.Status) && is(session, r.SessionID) && is(language, r.Language) && !r.Time.Before(since)
+	})})
+}
+
+// recordRun puts a run that ended on record: in the audit, the log and the metrics.
+func (s *Server) recordRun(run *execution, res *engine.Result) {
+	r := s.audit.recordOf(run, res)
+	if err := s.audit.add(r); err != nil {
+		s.log(slog.LevelError, "error", "the audit file cannot be written", slog.String("error", err.Error()))
+	}
+	s.metrics.ran(run, res)
+	attrs := []slog.Attr{
+		slog.String("run", run.id), slog.String("key", run.key.Name), slog.String("language", run.language), slog.String("status", r.Status),
+		slog.String("request_id", run.requestID),
+	}
+	if run.session != "" {
+		attrs = append(attrs, slog.String("session", run.session))
+	}
+	if run.traceID != "" {
+		attrs = append(attrs, slog.String("trace_id", run.traceID))
+	}
+	if res == nil {
+		if e, fault := asAPIError(run.err); fault != nil {
+			s.log(slog.LevelError, "error", "run failed", append(attrs, slog.String("error", fault.Error()))...)
+		} else {
+			s.log(slog.LevelInfo, "operation", "run refused", append(attrs, slog.String("why", e.message))...)
+		}
+		return
+	}
+	attrs = append(attrs, slog.Uint64("fuel", res.Usage.Fuel), slog.Duration("wall", res.Usage.Wall), slog.Duration("start", res.Usage.Start), slog.Int("calls", r.Calls))
+	s.log(slog.LevelInfo, "operation", "run", attrs...)
+	if e, ok := errors.AsType[*limits.ExceededError](res.Err()); ok {
+		s.log(slog.LevelInfo, "resource", "limit reached", slog.String("run", run.id), slog.String("key", run.key.Name), slog.String("limit", e.Error()))
+	}
+}

@@ -1,0 +1,104 @@
+package web
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/cloche-dev/cloche/engine"
+)
+
+// metrics counts what happens, for Prometheus.
+type metrics struct {
+	handler http.Handler
+
+	runs      *prometheus.CounterVec
+	wall      *prometheus.HistogramVec
+	starts    *prometheus.HistogramVec
+	waits     prometheus.Histogram
+	fuel      *prometheus.CounterVec
+	memory    *prometheus.HistogramVec
+	disk      prometheus.Histogram
+	output    prometheus.Counter
+	tools     *prometheus.CounterVec
+	requests  *prometheus.CounterVec
+	responses *prometheus.CounterVec
+	refused   *prometheus.CounterVec
+}
+
+func newMetrics(s *Server) *metrics {
+	r := prometheus.NewRegistry()
+	counters := func(name, help string, labels ...string) *prometheus.CounterVec {
+		v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+		r.MustRegister(v)
+		return v
+	}
+	histograms := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+		v := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+		r.MustRegister(v)
+		return v
+	}
+	gauge := func(name, help string, f func() float64) {
+		r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, f))
+	}
+	m := &metrics{
+		runs:      counters("cloche_runs_total", "Programs that ran, by how they ended.", "language", "status"),
+		wall:      histograms("cloche_run_seconds", "Wall time of programs.", prometheus.ExponentialBuckets(0.0005, 4, 10), "language"),
+		starts:    histograms("cloche_start_seconds", "Time from a request's turn until its program's first instruction.", prometheus.ExponentialBuckets(0.00001, 4, 10), "language"),
+		fuel:      counters("cloche_fuel_total", "Instructions that programs executed.", "language"),
+		memory:    histograms("cloche_private_bytes", "Memory that a program had of its own.", prometheus.ExponentialBuckets(1<<17, 4, 8), "language"),
+		tools:     counters("cloche_tool_calls_total", "Calls of tools.", "outcome"),
+		requests:  counters("cloche_http_requests_total", "Requests of programs to the network.", "allowed"),
+		responses: counters("cloche_responses_total", "Answers, by route and status.", "route", "code"),
+		refused:   counters("cloche_refused_total", "Requests that were not carried out.", "code"),
+	}
+	m.waits = histograms("cloche_queue_seconds", "Time that programs waited for a place to run.", prometheus.ExponentialBuckets(0.0001, 4, 9)).WithLabelValues().(prometheus.Histogram)
+	m.disk = histograms("cloche_disk_bytes", "Bytes in the files of a sandbox at the end of a run.", prometheus.ExponentialBuckets(1<<10, 8, 8)).WithLabelValues().(prometheus.Histogram)
+	m.output = counters("cloche_output_bytes_total", "Bytes that programs printed.").WithLabelValues()
+	gauge("cloche_running", "Programs that run now.", func() float64 { n, _ := s.gate.load(); return float64(n) })
+	gauge("cloche_waiting", "Programs that wait for a place to run.", func() float64 { _, n := s.gate.load(); return float64(n) })
+	gauge("cloche_sessions", "Sessions that live.", func() float64 { return float64(s.sessions.count()) })
+	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.handler = promhttp.HandlerFor(r, promhttp.HandlerOpts{})
+	return m
+}
+
+// ran counts a run that ended.
+func (m *metrics) ran(run *execution, res *engine.Result) {
+	m.waits.Observe(run.waited.Seconds())
+	if res == nil {
+		m.runs.WithLabelValues(run.language, "failed").Inc()
+		return
+	}
+	m.runs.WithLabelValues(run.language, string(res.Status)).Inc()
+	m.wall.WithLabelValues(run.language).Observe(res.Usage.Wall.Seconds())
+	m.starts.WithLabelValues(run.language).Observe(res.Usage.Start.Seconds())
+	m.fuel.WithLabelValues(run.language).Add(float64(res.Usage.Fuel))
+	m.memory.WithLabelValues(run.language).Observe(float64(res.Usage.PrivateBytes))
+	m.disk.Observe(float64(res.Usage.DiskBytes))
+	m.output.Add(float64(res.Usage.OutputBytes))
+	for _, c := range res.ToolCalls {
+		m.tools.WithLabelValues(c.Outcome).Inc()
+	}
+	for _, q := range res.HTTPRequests {
+		m.requests.WithLabelValues(strconv.FormatBool(q.Allowed)).Inc()
+	}
+}
+
+func (m *metrics) answered(route string, status int) {
+	m.responses.WithLabelValues(route, strconv.Itoa(status)).Inc()
+}
+
+// getMetrics answers admin keys.
+func (s *Server) getMetrics(x *exchange, _ echo.Context) error {
+	if !x.key.Admin {
+		return fail(http.StatusForbidden, codeForbidden, "metrics are for admin keys")
+	}
+	x.writeWithin(s.cfg.WriteTimeout)
+	s.metrics.handler.ServeHTTP(x, x.r)
+	return nil
+}

@@ -1,0 +1,146 @@
+package web
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/cloche-dev/cloche/hostfuncs"
+)
+
+// ToolSpec is a function of the client's that programs may call. The call comes to the client as an event, and its
+// result goes back by POST /v1/executions/{id}/tool_results or over the WebSocket.
+type ToolSpec struct {
+	// Name is an identifier, or two with a dot between them.
+	Name string `json:"name"`
+	// Description is for whoever writes the program.
+	Description string `json:"description,omitempty"`
+	// InputSchema is the JSON schema of the arguments, which are one object.
+	InputSchema json.RawMessage `json:"input_schema,omitempty"`
+	// TimeoutMS is how long one call may take.
+	TimeoutMS *uint64 `json:"timeout_ms,omitempty"`
+}
+
+// ToolResult answers a call of a tool: with a result, or with an error.
+type ToolResult struct {
+	CallID string          `json:"call_id"`
+	Result json.RawMessage `json:"result,omitempty"`
+	// Error is an exception that the program sees. What it says is for the program to read.
+	Error *ToolError `json:"error,omitempty"`
+}
+
+// ToolError is why a call of a tool failed.
+type ToolError struct {
+	// Name is the exception's, such as ValueError.
+	Name    string `json:"name,omitempty"`
+	Message string `json:"message"`
+}
+
+// toolCall is the event that asks the client for a result.
+type toolCall struct {
+	CallID    string          `json:"call_id"`
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+	Outcome   string          `json:"outcome"` // pending
+}
+
+// registry offers the client's tools. current is the run that makes a call.
+func registry(specs []ToolSpec, current func() *execution) (*hostfuncs.Registry, error) {
+	if len(specs) == 0 {
+		return nil, nil
+	}
+	r := &hostfuncs.Registry{}
+	for i, spec := range specs {
+		tool := hostfuncs.Tool{Name: spec.Name, Description: spec.Description, Input: spec.InputSchema}
+		if spec.TimeoutMS != nil {
+			const most = 24 * 60 * 60 * 1000
+			if *spec.TimeoutMS == 0 || *spec.TimeoutMS > most {
+				return nil, invalidf("tools[%d].timeout_ms is %d, must be from 1 to %d", i, *spec.TimeoutMS, most)
+			}
+			tool.Timeout = time.Duration(*spec.TimeoutMS) * time.Millisecond
+		}
+		tool.Call = func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
+			run := current()
+			if run == nil {
+				return nil, hostfuncs.Refuse("ToolError", "nobody is there to answer")
+			}
+			return run.call(ctx, spec.Name, arguments)
+		}
+		if err := r.Add(tool); err != nil {
+			return nil, invalidf("tools[%d]: %v", i, err)
+		}
+	}
+	return r, nil
+}
+
+// call asks the client, and waits for its answer.
+func (x *execution) call(ctx context.Context, name string, arguments json.RawMessage) (json.RawMessage, error) {
+	id := "call_" + strings.ToLower(rand.Text())
+	answer := make(chan ToolResult, 1)
+	x.mu.Lock()
+	if x.calls == nil {
+		x.calls = map[string]chan ToolResult{}
+	}
+	x.calls[id] = answer
+	x.mu.Unlock()
+	defer func() {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		delete(x.calls, id)
+	}()
+	x.log.add(event{kind: "tool_call", data: fields(toolCall{id, name, arguments, "pending"})}, ctx.Done(), time.Now().Add(time.Hour))
+	select {
+	case a := <-answer:
+		if a.Error != nil {
+			return nil, &hostfuncs.Refusal{Name: orText(a.Error.Name, "ToolError"), Message: a.Error.Message}
+		}
+		return a.Result, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+func orText(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+// answerCall gives a call its result. Each is answered once.
+func (x *execution) answerCall(r ToolResult) error {
+	if r.Error != nil && len(r.Result) > 0 {
+		return invalidf("a tool gives a result or an error, not both")
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	answer := x.calls[r.CallID]
+	if answer == nil {
+		return notFound("call that waits for a result:", r.CallID)
+	}
+	delete(x.calls, r.CallID)
+	answer <- r
+	return nil
+}
+
+// toolResult answers POST /v1/executions/{id}/tool_results.
+func (s *Server) toolResult(x *exchange, c echo.Context) error {
+	run, err := s.runs.find(c.Param("id"), x.key)
+	if err != nil {
+		return err
+	}
+	var req ToolResult
+	if _, err := x.readJSON(&req, false); err != nil {
+		return err
+	}
+	if err := run.answerCall(req); err != nil {
+		return err
+	}
+	x.WriteHeader(http.StatusNoContent)
+	return nil
+}
