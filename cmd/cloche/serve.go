@@ -115,6 +115,9 @@ func (c *serveCmd) wall(s *web.Settings) wall.Config {
 	for _, p := range policies {
 		one := wallFor(slices.Collect(maps.Values(p.Mounts)), "")
 		w.Read, w.Write = append(w.Read, one.Read...), append(w.Write, one.Write...)
+		if p.Network != nil {
+			w.Connect = []uint16{0}
+		}
 	}
 	if s.Store != "" {
 		w.Write = append(w.Write, s.Store)

@@ -1,0 +1,53 @@
+package web
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// FuzzDecode: whatever a body holds, decoding it does not panic; and what is accepted is JSON with no key twice.
+func FuzzDecode(f *testing.F) {
+	for _, s := range []string{`{"code":"1"}`, `{"code":"1","limits":{"fuel":1},"files":[{"path":"a","content":""}]}`, `{"code":"\u0061","inputs":{"a":[{}]}}`, `{"a":1,"a":2}`, `[`, `"\`, ``} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		var req ExecuteRequest
+		if decodeJSON(body, &req) != nil {
+			return
+		}
+		if !json.Valid(body) {
+			t.Errorf("accepted what is not JSON: %q", body)
+		}
+		if _, err := req.options(req.Language, &Key{Policy: Policy{}.withDefaults()}); err == nil {
+			_, _ = req.turn()
+		}
+	})
+}
+
+// FuzzPaths: what a URL names is a clean, absolute path of the sandbox, or refused.
+func FuzzPaths(f *testing.F) {
+	for _, s := range []string{"a", "a%20b", "..%2f..%2fetc", "/tmp/x", "data/x", "%00", "%zz", "a//b/../c"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		p, err := guestPath(s)
+		if err == nil && (!strings.HasPrefix(p, "/") || strings.Contains(p, "..") && strings.Contains("/"+p+"/", "/../") || strings.Contains(p, "\x00")) {
+			t.Errorf("%q is %q", s, p)
+		}
+		if p, err := memberPath("/data/in", s); err == nil && p != "/data/in" && !strings.HasPrefix(p, "/data/in/") {
+			t.Errorf("member %q is put at %q", s, p)
+		}
+	})
+}
+
+// FuzzTraceparent: what is passed on is well formed.
+func FuzzTraceparent(f *testing.F) {
+	f.Add("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+	f.Fuzz(func(t *testing.T, s string) {
+		parent, trace := traceparent([]string{s})
+		if parent != "" && (len(parent) != 55 || len(trace) != 32 || strings.ContainsAny(parent, "\r\n ")) {
+			t.Errorf("%q gives %q", s, parent)
+		}
+	})
+}
