@@ -98,11 +98,11 @@ func (d *Door) Serve(ctx context.Context, request []byte) ([]byte, error) {
 	if len(request) == 0 || Op(request[0]) != OpWait && Op(request[0]) != OpCancel && Op(request[0]) != OpRead {
 		d.calls++
 	}
-	return reply(d.answer(ctx, request))
+	return encodeReply(d.answer(ctx, request))
 }
 
-// reply puts an answer into a frame.
-func reply(payload []byte, err error) ([]byte, error) {
+// encodeReply puts an answer into a frame.
+func encodeReply(payload []byte, err error) ([]byte, error) {
 	if r, ok := err.(*Refusal); ok {
 		text, err := json.Marshal(r)
 		return append([]byte{statusRefused}, text...), err

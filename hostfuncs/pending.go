@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -52,18 +54,19 @@ type Calls struct {
 
 // call is one piece of work.
 type call struct {
-	id     uint32
-	stop   context.CancelFunc
-	ctx    context.Context
-	work   func(context.Context) ([]byte, error)
-	end    ending
-	done   chan struct{}
-	reply  []byte
-	err    error
-	held   int
-	queued bool // not begun
-	async  bool
-	gone   bool // nobody will collect it
+	id    uint32
+	stop  context.CancelFunc
+	ctx   context.Context
+	work  func(context.Context) ([]byte, error)
+	end   ending
+	done  chan struct{} // closed when finished; nil when async
+	async bool
+
+	held     int
+	finished bool
+	reply    []byte // when finished
+	err      error
+	gone     bool // nobody will collect it
 }
 
 // An ending is told, on the run's goroutine, how a call went, and gives what the program is to see of it: an error that is
@@ -72,7 +75,8 @@ type ending func(reply []byte, err error) ([]byte, error)
 
 // NewCalls makes the calls of one run, which end with ctx and by Close.
 func NewCalls(ctx context.Context, wait Waiter) *Calls {
-	c := &Calls{wait: wait, pending: map[uint32]*call{}}
+	// A random beginning, so that an id that a session has kept from an earlier turn means nothing in this one.
+	c := &Calls{wait: wait, pending: map[uint32]*call{}, next: rand.Uint32()}
 	c.ctx, c.stop = context.WithCancel(ctx)
 	return c
 }
@@ -99,7 +103,7 @@ func (c *Calls) Close() {
 // reply; else it returns the call's id at once, and the reply comes by wait. end is called once, with an error that wraps
 // context.Canceled for a call that was given up.
 func (c *Calls) Do(ctx context.Context, size int, async bool, work func(context.Context) ([]byte, error), end ending) ([]byte, error) {
-	p := &call{work: work, end: end, held: size, async: async, queued: true}
+	p := &call{work: work, end: end, held: size, async: async}
 	p.ctx, p.stop = context.WithCancel(c.ctx)
 	if !async {
 		p.done = make(chan struct{})
@@ -117,8 +121,18 @@ func (c *Calls) Do(ctx context.Context, size int, async bool, work func(context.
 	c.queue = append(c.queue, p)
 	c.begin()
 	c.mu.Unlock()
+	// Work that waits for nothing is done when this goroutine runs again.
+	runtime.Gosched()
+	if c.isDone(p) {
+		reply, err := p.end(p.reply, p.err)
+		if async {
+			frame, err := encodeReply(reply, err)
+			return append([]byte{asyncDone}, frame...), err
+		}
+		return reply, err
+	}
 	if async {
-		return json.Marshal(p.id)
+		return binary.LittleEndian.AppendUint32([]byte{asyncPending}, p.id), nil
 	}
 	if _, err := c.wait(ctx, p.done, -1); err != nil {
 		c.giveUp(p)
@@ -131,6 +145,27 @@ func (c *Calls) Do(ctx context.Context, size int, async bool, work func(context.
 	c.forget(p)
 	c.mu.Unlock()
 	return p.end(p.reply, p.err)
+}
+
+// The first byte of the reply to an async request.
+const (
+	asyncPending = 0
+	asyncDone    = 1
+)
+
+// isDone takes p out of the books if its work is done.
+func (c *Calls) isDone(p *call) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !p.finished {
+		return false
+	}
+	c.forget(p)
+	p.gone = true // for those that collect what is ready
+	if n := len(c.ready); n > 0 && c.ready[n-1] == p {
+		c.ready = c.ready[:n-1]
+	}
+	return true
 }
 
 // giveUp cancels p, whose reply nobody will see.
@@ -151,7 +186,6 @@ func (c *Calls) begin() {
 		if p.gone {
 			continue
 		}
-		p.queued = false
 		c.running++
 		go c.run(p)
 	}
@@ -164,7 +198,7 @@ func (c *Calls) run(p *call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.running--
-	p.reply, p.err = reply, err
+	p.reply, p.err, p.finished = reply, err, true
 	if !p.gone {
 		c.held += len(reply)
 		p.held += len(reply)
@@ -257,7 +291,7 @@ func (c *Calls) take() ([]byte, error) {
 		}
 		c.forget(p)
 		c.mu.Unlock()
-		frame, err := reply(p.end(p.reply, p.err))
+		frame, err := encodeReply(p.end(p.reply, p.err))
 		if err != nil {
 			return nil, err
 		}

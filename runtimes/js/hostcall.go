@@ -18,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/cloche-dev/cloche/engine/vm"
+	"github.com/cloche-dev/cloche/hostfuncs"
 )
 
 // hostOps are the functions that the guest code gets from the host, by op, which is the one byte of
@@ -26,7 +27,7 @@ import (
 var hostOps = [...]string{
 	opWrite: "write", opDoor: "door", opNow: "now", opSignal: "signal", opExit: "exit", opEntropy: "entropy",
 	opTurn: "turn", opFile: "file", opEncode: "encode", opDecode: "decode", opHash: "hash", opZone: "zone",
-	opCompile: "compile", opStdin: "stdin", opResolve: "resolve", opPeek: "peek", opCollate: "collate",
+	opCompile: "compile", opStdin: "stdin", opResolve: "resolve", opPeek: "peek", opCollate: "collate", opTool: "tool",
 }
 
 const (
@@ -47,6 +48,7 @@ const (
 	opResolve            // (base, specifier, "require" | "import") -> "=file" or "!code message"
 	opPeek               // (what, value): see peek*
 	opCollate            // (a, b, locale, sensitivity, numeric) -> -1, 0 or 1
+	opTool               // (header JSON of a tool frame, async) -> "0" and the result, "1" and the refusal, or the call's id
 )
 
 // What the guest tells by opSignal.
@@ -55,6 +57,7 @@ const (
 	signalTicks    = 2 // process.nextTick's queue is no longer empty
 	signalListens  = 3 // there are listeners for the end of the program
 	signalLinking  = 5 // the import of that number, from 1, is being loaded
+	signalCalls    = 6 // 1: the host is doing something for the program; 0: nothing more
 	signalExitCode = 4 // process.exitCode was set, or with -1 unset
 )
 
@@ -189,6 +192,8 @@ func (in *interp) answer(s *turn, op byte, a arguments) uint64 {
 		return in.peek(a)
 	case opCollate:
 		return in.collate(a)
+	case opTool:
+		return in.tool(s, a)
 	}
 	fault("host function %d", op)
 	return 0
@@ -272,6 +277,8 @@ func (s *turn) signal(what, n int32) {
 		s.ticks = true
 	case signalListens:
 		s.listens = true
+	case signalCalls:
+		s.calls = n != 0
 	case signalLinking:
 		s.linking = int(n)
 	case signalExitCode:
@@ -341,6 +348,48 @@ func (in *interp) door(s *turn, a arguments) uint64 {
 		return in.box(in.newString(string(reply[min(1, len(reply)):])))
 	}
 	return in.buffer(len(reply)-1, func(b []byte) { copy(b, reply[1:]) })
+}
+
+// maxToolFrame bounds the arguments of a tool, in bytes.
+const maxToolFrame = 16 << 20
+
+// tool is door for tools, whose frames are text both ways.
+func (in *interp) tool(s *turn, a arguments) uint64 {
+	var frame []byte
+	if v := a.value(0); v.tag() == tagString || v.tag() == tagRope {
+		in.bytesOf(v, func(b []byte) {
+			if len(b) <= maxToolFrame {
+				frame = make([]byte, 5, 5+len(b))
+				frame[0] = byte(hostfuncs.OpTool)
+				binary.LittleEndian.PutUint32(frame[1:], uint32(len(b)))
+				frame = append(frame, b...)
+			}
+		})
+	}
+	switch {
+	case frame == nil:
+		return in.box(in.newString(`1{"name":"RangeError","message":"the arguments of a tool are one text of at most 16 MiB"}`))
+	case s.Door == nil:
+		return in.box(in.newString(`1{"name":"Error","message":"the host offers nothing here"}`))
+	}
+	reply, err := s.Door(in.ctx, frame)
+	if err != nil {
+		panic(vm.Stop{Err: err})
+	}
+	if s.ended() {
+		return in.unwind()
+	}
+	if len(reply) == 6 && reply[0] == 0 && reply[1] == 0 {
+		return in.number(float64(binary.LittleEndian.Uint32(reply[2:])))
+	}
+	if len(reply) > 1 && reply[0] == 0 { // done already: the frame is inside
+		reply = reply[2:]
+	}
+	if len(reply) == 0 || reply[0] > 1 {
+		reply = []byte("\x01")
+	}
+	reply[0] += '0'
+	return in.box(in.newString(string(reply)))
 }
 
 // maxEntropy is how much getRandomValues may ask for at once (Web Cryptography API).

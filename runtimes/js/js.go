@@ -110,6 +110,7 @@ type boot struct {
 var guestFuncs = []string{
 	"begin",                      // (settings: JSON) sets inputs, arguments and environment of a turn
 	"fire",                       // (now ms) runs the next timer that is due, or the immediates -> see loop.go
+	"settle",                     // (ms, negative: no bound) waits for the host and hands out what has come
 	"ticks",                      // () runs process.nextTick's queue
 	"reset",                      // () forgets timers and ticks of a turn that ended early
 	"link",                       // (imports: JSON) -> promise; binds what the script imports
@@ -144,7 +145,7 @@ var guestFiles embed.FS
 // guestOrder is the order in which guest/*.js run; each builds on those before.
 var guestOrder = []string{
 	"core.js", "inspect.js", "errors.js", "console.js", "timers.js", "events.js", "encoding.js", "buffer.js", "web.js",
-	"url.js", "clone.js", "locales.js", "intl.js", "path.js", "util.js", "assert.js", "fs.js", "crypto.js", "fetch.js", "process.js", "stream.js",
+	"url.js", "clone.js", "locales.js", "intl.js", "path.js", "util.js", "assert.js", "fs.js", "crypto.js", "calls.js", "fetch.js", "tools.js", "process.js", "stream.js",
 	"modules.js",
 }
 
@@ -469,6 +470,7 @@ type turn struct {
 
 	ticks      bool // process.nextTick's queue holds something
 	timers     bool // timers or immediates may be pending
+	calls      bool // the host is doing something for the program
 	rejections []rejection
 	imports    []importDecl // of the main script
 	linking    int          // the import that is being loaded, from 1; 0 before and after

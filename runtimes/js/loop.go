@@ -19,7 +19,7 @@ type rejection struct{ promise, reason uint32 }
 
 // loop runs what is pending, as Node's event loop does, until done says so or nothing is left:
 //
-//	[ ticks, jobs ]*  ->  unhandled rejections fail the run  ->  one timer or the immediates  ->  from the start
+//	[ ticks, jobs ]*  ->  unhandled rejections fail the run  ->  one timer or the immediates, answers of the host  ->  from the start
 //
 // ended: the turn is over with out.
 func (in *interp) loop(s *turn, done func() bool) (out runtimes.Outcome, ended bool, err error) {
@@ -27,19 +27,30 @@ func (in *interp) loop(s *turn, done func() bool) (out runtimes.Outcome, ended b
 		if out, ended, err = in.drain(s); ended || err != nil {
 			return out, true, err
 		}
-		if !s.timers || done != nil && done() {
+		if !s.timers && !s.calls || done != nil && done() {
 			return out, false, nil
 		}
-		wait := in.invoke(in.b.Funcs["fire"], floatValue(s.nowMillis()))
-		switch {
-		case wait.exception():
-			if out, ended, err = in.survive(s, in.takeException(), "uncaughtException"); ended || err != nil {
-				return out, true, err
+		wait := -1.0
+		if s.timers {
+			fired := in.invoke(in.b.Funcs["fire"], floatValue(s.nowMillis()))
+			if fired.exception() {
+				if out, ended, err = in.survive(s, in.takeException(), "uncaughtException"); ended || err != nil {
+					return out, true, err
+				}
+				continue
 			}
-		case wait.number() < 0:
-			s.timers = false
-		case wait.number() > 0:
-			d := time.Duration(math.Ceil(wait.number() * float64(time.Millisecond)))
+			wait = fired.number()
+			s.timers = wait >= 0
+		}
+		switch {
+		case s.calls:
+			if in.invoke(in.b.Funcs["settle"], floatValue(wait)).exception() {
+				if out, ended, err = in.survive(s, in.takeException(), "uncaughtException"); ended || err != nil {
+					return out, true, err
+				}
+			}
+		case wait > 0:
+			d := time.Duration(math.Ceil(wait * float64(time.Millisecond)))
 			err = s.env.clock().Sleep(in.ctx, d)
 			if s.ended() {
 				out, err = in.exit(s)

@@ -49,7 +49,7 @@ func (d *Driver) Turn(ctx context.Context, g vm.Guest, info runtimes.BootInfo, t
 	if t.First || t.Renew && t.Seed == nil {
 		in.reseed(t)
 	}
-	if len(t.Inputs)+len(t.Args)+len(t.Env) > 0 {
+	if len(t.Inputs)+len(t.Args)+len(t.Env) > 0 || t.Tools {
 		if out, ended, err := in.begin(s); ended {
 			return out, err
 		}
@@ -88,7 +88,8 @@ func (in *interp) begin(s *turn) (out runtimes.Outcome, ended bool, err error) {
 		Inputs map[string]json.RawMessage `json:"inputs,omitempty"`
 		Args   []string                   `json:"args,omitempty"`
 		Env    map[string]string          `json:"env,omitempty"`
-	}{s.Inputs, s.Args, s.Env})
+		Tools  bool                       `json:"tools,omitempty"`
+	}{s.Inputs, s.Args, s.Env, s.Tools})
 	if err != nil { // an input that is no JSON
 		return failure("TypeError", "input: "+err.Error()), true, nil
 	}
@@ -361,7 +362,7 @@ func (in *interp) cleanUp(s *turn) {
 		}
 	}
 	s.dropping = false
-	if s.timers || s.ticks {
+	if s.timers || s.ticks || s.calls {
 		s.exited, s.interrupted = false, false // reset is ours and must run to its end
 		in.free(in.invoke(in.b.Funcs["reset"]))
 	}

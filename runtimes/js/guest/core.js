@@ -2,7 +2,7 @@
 //
 // Every file of this folder is one function over the object `cloche`, which they share and which no program
 // can reach. The host puts its functions on it first (runtimes/js/hostcall.go): write, door, now, signal,
-// exit, entropy, turn, file, encode, decode, hash, zone, compile, stdin, resolve, peek, collate; and engineVersion.
+// exit, entropy, turn, file, encode, decode, hash, zone, compile, stdin, resolve, peek, collate, tool; and engineVersion.
 (function (cloche) {
   "use strict";
 
@@ -108,12 +108,13 @@
 
   // Begins a turn: inputs become globals, arguments and environment replace or join those of before.
   cloche.begin = (json) => {
-    const { inputs, args, env } = parse(json);
+    const settings = parse(json);
+    const { inputs, args, env } = settings;
     if (args) cloche.settings.args = args;
     if (env) Object.assign(cloche.settings.env, env);
     for (const name of Object.keys(inputs ?? {})) {
       defineProperty(globalThis, name, { value: inputs[name], writable: true, configurable: true, enumerable: true });
     }
-    for (const f of cloche.onBegin) f();
+    for (const f of cloche.onBegin) f(settings);
   };
 })

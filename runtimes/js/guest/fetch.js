@@ -1,13 +1,16 @@
 // fetch, Headers, Request, Response and FormData. The host decides what may be reached and does the request (op 0x12):
-//     request  {method, url, headers: [[name, value]], body: {"$bytes": n}?}  and the body
-//     reply    {status, statusText, headers: [[name, value]], url, redirected}  and the body
-// Each is a u32 (little-endian), as many bytes of JSON, then the body. What the host refuses rejects with a TypeError.
+//     request  {method, url, headers: [[name, value]], redirect?, body: {"$bytes": n}?, async: true}  and the body
+//     reply    {status, statusText, headers: [[name, value]], url, redirected, stream?}  and what there is of the body
+// Each is a u32 (little-endian), as many bytes of JSON, then the body. The rest of a body is read from the stream (op 0x16) as
+// the program reads it. What the host refuses rejects with a TypeError.
 (function (cloche) {
   "use strict";
 
   const { Buffer } = cloche;
   const custom = Symbol.for("nodejs.util.inspect.custom");
   const opFetch = 0x12;
+  const opRead = 0x16;
+  const none = new Uint8Array(0);
 
   const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
@@ -127,35 +130,111 @@
     return Buffer.concat(parts);
   }
 
+  // A body that the host has, piece by piece. It is read once.
+  class Stream {
+    #id;
+    #signal;
+    constructor(id, signal) {
+      this.#id = id;
+      this.#signal = signal;
+    }
+    // The next piece, or undefined at the end.
+    async read(max = 65536) {
+      if (this.#id === 0) return undefined;
+      const header = cloche.stringify({ id: this.#id, max, async: true });
+      const piece = await ask(opRead, header, none, this.#signal, "terminated").catch((error) => {
+        this.cancel();
+        throw error;
+      });
+      if (piece.byteLength > 0) return new Uint8Array(piece);
+      this.#id = 0;
+      return undefined;
+    }
+    cancel() {
+      if (this.#id !== 0) cloche.cancel(this.#id);
+      this.#id = 0;
+    }
+    async *[Symbol.asyncIterator]() {
+      try {
+        for (let piece; (piece = await this.read(1 << 18)) !== undefined;) yield piece;
+      } finally {
+        this.cancel();
+      }
+    }
+  }
+
+  // Enough of a ReadableStream, where there is none: bytes come from `next`, which gives undefined at their end.
+  function readable(next, cancel) {
+    if (typeof globalThis.ReadableStream === "function") {
+      return new ReadableStream({
+        async pull(controller) {
+          const piece = await next();
+          if (piece === undefined) controller.close();
+          else controller.enqueue(piece);
+        },
+        cancel,
+      }, { highWaterMark: 0 });
+    }
+    let locked = false;
+    const reader = () => {
+      if (locked) throw new TypeError("Invalid state: ReadableStream is locked");
+      locked = true;
+      let closed;
+      return {
+        closed: new Promise((resolve) => { closed = resolve; }),
+        async read() {
+          const value = await next();
+          if (value === undefined) closed();
+          return { done: value === undefined, value };
+        },
+        releaseLock() { locked = false; },
+        async cancel() { cancel(); closed(); },
+      };
+    };
+    return {
+      get locked() { return locked; },
+      getReader: reader,
+      async cancel() { cancel(); },
+      async *[Symbol.asyncIterator]() {
+        reader();
+        try {
+          for (let piece; (piece = await next()) !== undefined;) yield piece;
+        } finally {
+          cancel();
+        }
+      },
+    };
+  }
+
   // What Request and Response share.
   class Body {
     #content;
     #used = false;
+    #stream;
     constructor(body) { this.#content = extract(body); }
     get body() {
       const { bytes, source } = this.#content;
       if (bytes === undefined && source === undefined) return null;
-      const self = this;
-      return { // enough of a ReadableStream to iterate
-        get locked() { return self.#used; },
-        async *[Symbol.asyncIterator]() { yield await self.bytes(); },
-        getReader: () => {
-          let done = false;
-          return {
-            read: async () => {
-              if (done) return { done: true, value: undefined };
-              done = true;
-              return { done: false, value: await self.bytes() };
-            },
-            releaseLock() {}, async cancel() {}, closed: Promise.resolve(),
-          };
-        },
-        async cancel() {},
-      };
+      if (this.#stream === undefined) {
+        let iterator;
+        const next = async () => {
+          this.#used = true;
+          iterator ??= source === undefined ? [bytes][Symbol.iterator]() : source[Symbol.asyncIterator]?.() ?? source[Symbol.iterator]();
+          const { done, value } = await iterator.next();
+          if (done) return undefined;
+          return typeof value === "string" ? new Uint8Array(Buffer.from(value)) : new Uint8Array(value);
+        };
+        this.#stream = readable(next, () => {
+          this.#used = true;
+          iterator?.return?.();
+          source?.cancel?.();
+        });
+      }
+      return this.#stream;
     }
     get bodyUsed() { return this.#used; }
     async bytes() {
-      if (this.#used) throw new TypeError("Body is unusable: Body has already been read");
+      if (this.#used || this.#stream?.locked) throw new TypeError("Body is unusable: Body has already been read");
       const { bytes, source } = this.#content;
       if (bytes === undefined && source === undefined) return new Uint8Array(0);
       this.#used = true;
@@ -167,20 +246,72 @@
     async blob() { return new Blob([await this.bytes()], { type: this.headers.get("content-type") ?? "" }); }
     async formData() {
       const type = this.headers.get("content-type") ?? "";
-      if (!type.startsWith("application/x-www-form-urlencoded")) throw new TypeError(`formData() of ${type || "an untyped body"} is not supported in this sandbox`);
+      if (type.startsWith("multipart/form-data")) return fromMultipart(type, Buffer.from(await this.bytes()));
+      if (!type.startsWith("application/x-www-form-urlencoded")) throw new TypeError(`Could not parse content as FormData: its type is ${type || "not given"}`);
       const form = new FormData();
       for (const [n, v] of new URLSearchParams(await this.text())) form.append(n, v);
       return form;
     }
     static of(b) { return b.#content; }
     static share(from, to) {
-      if (from.#used) throw new TypeError("Body is unusable: Body has already been read");
+      if (from.#used || from.#stream?.locked) throw new TypeError("Response.clone: Body has already been consumed.");
+      if (from.#content.source !== undefined) from.#content = { ...from.#content, source: shared(from.#content.source) };
       to.#content = from.#content;
     }
     static take(from, to) {
       if (from.#used) throw new TypeError("Cannot construct a Request with a Request object that has already been used.");
       to.#content = from.#content;
       if (from.#content.bytes !== undefined || from.#content.source !== undefined) from.#used = true;
+    }
+  }
+
+  // A source that can be read several times: what one reader has read is kept for the others.
+  function shared(source) {
+    if (source.kept !== undefined) return source;
+    const kept = [];
+    const iterator = source[Symbol.asyncIterator]?.() ?? source[Symbol.iterator]();
+    let last = Promise.resolve();
+    const more = () => (last = last.then(async () => {
+      const { done, value } = await iterator.next();
+      kept.push(done ? undefined : value);
+    }));
+    return {
+      kept,
+      async *[Symbol.asyncIterator]() {
+        for (let i = 0; ; i++) {
+          while (kept.length <= i) await more();
+          if (kept[i] === undefined) return;
+          yield kept[i];
+        }
+      },
+    };
+  }
+
+  // Reads a multipart body (RFC 7578).
+  function fromMultipart(type, bytes) {
+    const boundary = /;\s*boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(type);
+    const fail = () => { throw new TypeError("Could not parse content as FormData: it is not multipart as its type says"); };
+    if (!boundary) fail();
+    const line = Buffer.from(`\r\n--${boundary[1] ?? boundary[2]}`);
+    const all = Buffer.concat([Buffer.from("\r\n"), bytes]);
+    const form = new FormData();
+    let at = all.indexOf(line);
+    if (at < 0) fail();
+    for (;;) {
+      at += line.length;
+      if (all.toString("latin1", at, at + 2) === "--") return form;
+      const head = all.indexOf("\r\n\r\n", at);
+      const end = all.indexOf(line, at);
+      if (head < 0 || end < head) fail();
+      const lines = all.toString("utf8", at, head);
+      const content = all.subarray(head + 4, end);
+      const name = /;\s*name="([^"]*)"/i.exec(lines);
+      if (!name) fail();
+      const plain = (s) => s.replace(/%22/g, '"').replace(/%0D/gi, "\r").replace(/%0A/gi, "\n");
+      const file = /;\s*filename="([^"]*)"/i.exec(lines);
+      if (file) form.append(plain(name[1]), new File([content], plain(file[1]), { type: /^content-type:\s*(.*)$/im.exec(lines)?.[1].trim() ?? "text/plain" }));
+      else form.append(plain(name[1]), content.toString("utf8"));
+      at = end;
     }
   }
   const { of: contentOf, share, take } = Body;
@@ -276,6 +407,7 @@
     static redirect(url, status = 302) { return new Response(null, { status, headers: { location: new URL(`${url}`).href } }); }
     static received(reply, bytes) {
       const empty = [101, 103, 204, 205, 304].includes(reply.status);
+      if (empty) bytes.cancel?.();
       const r = new Response(empty ? null : bytes, { headers: reply.headers ?? [] });
       r.#status = reply.status;
       r.#text = reply.statusText ?? "";
@@ -310,38 +442,52 @@
   const { received } = Response;
   delete Response.received;
 
+  // Asks the host, and gives the frame's bytes. What it refuses is a TypeError; a signal that is aborted gives the request up.
+  function ask(op, header, bytes, signal, words) {
+    return new Promise((resolve, reject) => {
+      let id = 0;
+      const abort = () => {
+        if (id !== 0) cloche.cancel(id);
+        reject(signal.reason);
+      };
+      signal?.addEventListener?.("abort", abort, { once: true });
+      id = cloche.ask(op, header, bytes, (frame) => {
+        signal?.removeEventListener?.("abort", abort);
+        if (typeof frame !== "string") return resolve(frame);
+        const { name, message } = cloche.refusal(frame);
+        const cause = new Error(message);
+        cause.name = name;
+        cause.stack = cause.toString();
+        reject(new TypeError(`${words}: ${message}`, { cause }));
+      });
+    });
+  }
+
   async function fetch(input, init) {
     const called = {};
     Error.captureStackTrace(called, fetch);
     const request = new Request(input, init);
-    request.signal?.throwIfAborted?.();
+    const { signal } = request;
+    signal?.throwIfAborted?.();
     const headers = [...request.headers];
-    let { bytes } = contentOf(request);
-    if (contentOf(request).source !== undefined) bytes = await gather(contentOf(request).source);
+    let { bytes, source } = contentOf(request);
+    if (source !== undefined) bytes = await gather(source);
     const url = new URL(request.url);
     url.hash = "";
-    const header = { method: request.method, url: url.href, headers };
+    const header = { method: request.method, url: url.href, headers, async: true };
     if (request.redirect !== "follow") header.redirect = request.redirect;
     if (bytes !== undefined) header.body = { $bytes: bytes.length };
-    const body = bytes ?? new Uint8Array(0);
-    const reply = cloche.door(opFetch, cloche.stringify(header), body.buffer, body.byteOffset, body.byteLength);
-    if (typeof reply === "string") {
-      let refusal = {};
-      try {
-        refusal = cloche.parse(reply);
-      } catch { /* not in the agreed form */ }
-      const cause = new Error(refusal.message ?? "the host refused");
-      if (refusal.name) cause.name = refusal.name;
-      const error = new TypeError(`fetch failed: ${cause.message}`, { cause });
-      cause.stack = cause.toString();
-      error.stack = `${error}${called.stack.slice(called.stack.indexOf("\n"))}`;
+    let reply;
+    try {
+      reply = await ask(opFetch, cloche.stringify(header), bytes ?? none, signal, "fetch failed");
+    } catch (error) {
+      if (error instanceof TypeError && error.cause !== undefined) error.stack = `${error}${called.stack.slice(called.stack.indexOf("\n"))}`;
       throw error;
     }
-    request.signal?.throwIfAborted?.();
     try {
       const length = new DataView(reply).getUint32(0, true);
       const head = cloche.parse(cloche.decode("utf8", reply, 4, length));
-      return received(head, new Uint8Array(reply, 4 + length));
+      return received(head, head.stream ? new Stream(head.stream, signal) : new Uint8Array(reply, 4 + length));
     } catch (cause) {
       throw new TypeError("fetch failed: the host's answer is malformed", { cause });
     }

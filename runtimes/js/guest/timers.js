@@ -249,6 +249,7 @@
 
   cloche.reset = () => {
     drop();
+    cloche.forget();
     ticks = [];
   };
   cloche.onBegin.push(() => { taskStart = undefined; });

@@ -1,0 +1,85 @@
+// The global tools: functions of the host's, by name. Each takes one object of arguments, or the arguments in the order of
+// its declaration, and gives a promise of the result. The host tells at the first use of tools which there are (op 0x17).
+(function (cloche) {
+  "use strict";
+
+  const opTools = 0x17;
+  const { parse, stringify } = cloche;
+  const { Promise, Object, Error } = globalThis;
+  const { defineProperty, getPrototypeOf, prototype: root } = Object;
+  const charAt = cloche.uncurry(String.prototype.charAt);
+  const rest = cloche.uncurry(String.prototype.slice);
+  const resolved = Promise.resolve.bind(Promise);
+  const rejected = Promise.reject.bind(Promise);
+  const classes = { __proto__: null, TypeError, RangeError, SyntaxError, URIError };
+
+  function failure(text, where) {
+    const { name, message } = cloche.refusal(text);
+    const error = new (classes[name] ?? Error)(message);
+    if (!(name in classes)) defineProperty(error, "name", { value: name, writable: true, configurable: true, enumerable: false });
+    if (where) Error.captureStackTrace(error, where);
+    return error;
+  }
+
+  function make({ name, description, parameters = [], declaration }) {
+    const head = `{"async":true,"name":${stringify(name)},"arguments":`;
+    const short = name.slice(name.indexOf(".") + 1);
+    const { [short]: tool } = {
+      [short](...given) {
+        let reply;
+        try {
+          reply = cloche.tool(`${head}${stringify(named(given)) ?? "null"}}`);
+        } catch (error) {
+          return rejected(error);
+        }
+        if (typeof reply !== "number") return settled(reply);
+        return new Promise((resolve, reject) => {
+          cloche.expect(reply, (frame) => {
+            if (typeof frame === "string") return reject(failure(frame));
+            resolve(parse(cloche.decode("utf8", frame, 0, frame.byteLength)));
+          });
+        });
+      },
+    };
+    const settled = (reply) => {
+      if (charAt(reply, 0) === "1") return rejected(failure(rest(reply, 1), tool));
+      return resolved(parse(rest(reply, 1)));
+    };
+    // The arguments as one object.
+    const named = (given) => {
+      const first = given[0];
+      if (given.length === 0 || given.length === 1 && first === undefined) return {};
+      if (given.length === 1 && typeof first === "object" && first !== null) {
+        const proto = getPrototypeOf(first);
+        if (proto === root || proto === null) return first;
+      }
+      if (given.length > parameters.length) {
+        throw new TypeError(`${name} takes ${parameters.length} arguments (${parameters.map((p) => p.name).join(", ")}), ${given.length} were given`);
+      }
+      const object = { __proto__: null };
+      given.forEach((value, i) => { object[parameters[i].name] = value; });
+      return object;
+    };
+    defineProperty(tool, "length", { value: parameters.length, configurable: true });
+    defineProperty(tool, "toString", { value: () => `${declaration}`, configurable: true });
+    defineProperty(tool, "description", { value: description ?? "", configurable: true, enumerable: true });
+    defineProperty(tool, "declaration", { value: declaration, configurable: true, enumerable: true });
+    return tool;
+  }
+
+  function declare() {
+    const tools = {};
+    const reply = cloche.door(opTools, "{}", new ArrayBuffer(0), 0, 0);
+    if (typeof reply === "string") throw failure(reply);
+    for (const d of parse(cloche.decode("utf8", reply, 0, reply.byteLength))) {
+      const dot = d.name.indexOf(".");
+      if (dot < 0) tools[d.name] = make(d);
+      else (tools[d.name.slice(0, dot)] ??= {})[d.name.slice(dot + 1)] = make(d);
+    }
+    return tools;
+  }
+
+  cloche.onBegin.push(({ tools }) => {
+    if (tools && !Object.hasOwn(globalThis, "tools")) cloche.lazy(globalThis, "tools", declare);
+  });
+})
