@@ -56,7 +56,8 @@ func Register[In, Out any](r *Registry, name string, fn func(context.Context, In
 	if t.Input, err = json.Marshal(in); err != nil {
 		return fmt.Errorf("register tool %q: arguments: %w", name, err)
 	}
-	if _, err = schemaOf[Out](&t.Output); err != nil {
+	out, err := schemaOf[Out](&t.Output)
+	if err != nil {
 		return fmt.Errorf("register tool %q: result: %w", name, err)
 	}
 	for _, o := range options {
@@ -65,7 +66,9 @@ func Register[In, Out any](r *Registry, name string, fn func(context.Context, In
 	if err := r.Add(t); err != nil {
 		return err
 	}
-	r.tools[name].schema.typed = true
+	made := r.tools[name]
+	made.schema.typed, made.output = true, out
+	made.schema.schema.Properties = in.Properties // with the order of their own fields, which JSON does not keep
 	return nil
 }
 

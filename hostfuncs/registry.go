@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // A Tool is a function of the host's that programs may call by name.
@@ -48,6 +50,7 @@ type Registry struct {
 type tool struct {
 	Tool
 	schema *inputSchema
+	output *jsonschema.Schema // nil: not known
 }
 
 // Bounds of a registry.
@@ -91,7 +94,7 @@ func (r *Registry) Add(t Tool) error {
 	if r.tools == nil {
 		r.tools = map[string]*tool{}
 	}
-	r.tools[t.Name] = &tool{Tool: t, schema: schema}
+	r.tools[t.Name] = &tool{Tool: t, schema: schema, output: outputSchema(t.Output)}
 	r.names = append(r.names, t.Name)
 	return nil
 }

@@ -33,6 +33,7 @@ func newInputSchema(text json.RawMessage) (*inputSchema, error) {
 			return nil, err
 		}
 		s.names = propertyOrder(text)
+		s.schema.PropertyOrder = s.names
 	}
 	if s.schema.Type == "" && s.schema.Types == nil {
 		s.schema.Type = "object"

@@ -49,6 +49,10 @@ const maxProblems = 20
 //	packages = ["requests", "httpx>=0.27"]   # pure-Python packages for its programs
 //	time_zone = "Europe/Oslo"                # the guest's; it is its variable TZ
 //
+//	[network]          # what may be fetched; without it there is no network
+//	allow = ["https://api.example.com/v1/*", "*.example.org"]
+//	secrets = [{ for = "https://api.example.com", header = "Authorization", env = "API_TOKEN", prefix = "Bearer " }]
+//
 // A key that is not known is an error, so that a misspelt restriction cannot pass unnoticed.
 type Policy struct {
 	// Limits holds what [limits] says; fields that it leaves out are those of [Default].
@@ -62,6 +66,8 @@ type Policy struct {
 	// TimeZone is a name of the IANA database; empty means UTC.
 	TimeZone string
 	Review   Review
+	// Network says what may be fetched. Nil: nothing.
+	Network *Network
 
 	presets map[string]Limits
 }
@@ -172,6 +178,8 @@ func (p *Policy) read(name string, data []byte) error {
 			p.Mounts = d.mounts(v)
 		case "env":
 			p.Env = d.env(v)
+		case "network":
+			p.Network = d.network(v)
 		case "packages":
 			p.Packages = d.strings(key, v)
 		case "time_zone":
@@ -179,7 +187,7 @@ func (p *Policy) read(name string, data []byte) error {
 		case "review":
 			p.Review = d.review(v)
 		default:
-			d.failf(v, "unknown key %q: there are limits, presets, mounts, env, review, packages and time_zone", key)
+			d.failf(v, "unknown key %q: there are limits, presets, mounts, env, network, review, packages and time_zone", key)
 		}
 	}
 	if p.TimeZone != "" {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cloche-dev/cloche/cmd/cloche/internal/wall"
 	"github.com/cloche-dev/cloche/engine"
+	"github.com/cloche-dev/cloche/hostfuncs/fetch"
 	"github.com/cloche-dev/cloche/limits"
 )
 
@@ -37,10 +38,11 @@ type sandboxFlags struct {
 	Env      []pairFlag  `sep:"none" placeholder:"K=V" help:"An environment variable of the program, which sees none of ours. Repeatable."`
 	Inputs   []jsonFlag  `name:"input" sep:"none" placeholder:"NAME=JSON" help:"A global variable of the program. Repeatable."`
 	Packages []string    `name:"package" sep:"none" placeholder:"NAME" help:"A pure-Python package that the program can import, with versions if need be (httpx>=0.27). pip downloads it once. Repeatable."`
+	Allow    []string    `sep:"none" placeholder:"PATTERN" help:"What the program may fetch, besides what the policy allows: a host (api.example.com, *.example.org, 127.0.0.1:8000), a URL (https://api.example.com/v1/*), or * for any public server. Repeatable. Default: no network."`
 	Seed     *uint64     `placeholder:"N" help:"Fix the random numbers."`
 	Clock    *time.Time  `format:"2006-01-02T15:04:05Z07:00" placeholder:"TIME" help:"Start a clock of the program's own at this time (RFC 3339): it sees the same times whenever it runs, and sleeping takes none."`
 
-	Policy  string       `type:"existingfile" placeholder:"FILE.toml" help:"Limits, presets, mounts, environment, packages and what a review denies."`
+	Policy  string       `type:"existingfile" placeholder:"FILE.toml" help:"Limits, presets, mounts, environment, network, packages and what a review denies."`
 	Preset  string       `placeholder:"NAME" help:"A named set of limits: tiny, script, data, or one of the policy's."`
 	Timeout durationFlag `placeholder:"30s" help:"Wall time, waiting included."`
 	Memory  sizeFlag     `placeholder:"512MiB" help:"Linear memory of the sandbox."`
@@ -190,6 +192,7 @@ type effective struct {
 	env      map[string]string
 	packages []string
 	review   limits.Review
+	network  *fetch.Policy
 }
 
 func (c *sandboxFlags) policy(a *app) (effective, error) {
@@ -226,11 +229,26 @@ func (c *sandboxFlags) policy(a *app) (effective, error) {
 		errs = append(errs, err)
 		e.mounts = append(e.mounts, m)
 	}
-	errs = append(errs, limits.CheckMounts(e.mounts), c.checkSecrets(a, e.mounts))
+	var err error
+	e.network, err = network(a, policy.Network, c.Allow)
+	errs = append(errs, limits.CheckMounts(e.mounts), c.checkSecrets(a, e.mounts), err)
 	if err := errors.Join(errs...); err != nil {
 		return effective{}, usageError{err}
 	}
 	return e, nil
+}
+
+// network is what the policy and --allow let the program fetch.
+func network(a *app, n *limits.Network, allow []string) (*fetch.Policy, error) {
+	if len(allow) > 0 {
+		both := limits.Network{}
+		if n != nil {
+			both = *n
+		}
+		both.Allow = append(slices.Clone(both.Allow), allow...)
+		n = &both
+	}
+	return fetch.FromPolicy(n, a.getenv)
 }
 
 // absolute resolves the host path of a mount against the working folder, links included.
@@ -272,7 +290,7 @@ func (c *sandboxFlags) checkSecrets(a *app, mounts []limits.Mount) error {
 
 // options describe the sandbox. Host files are read now.
 func (c *sandboxFlags) options(p effective) (engine.Options, error) {
-	o := engine.Options{Env: p.env, Mounts: p.mounts, Seed: c.Seed, Packages: p.packages, Review: p.review}
+	o := engine.Options{Env: p.env, Mounts: p.mounts, Seed: c.Seed, Network: p.network, Packages: p.packages, Review: p.review}
 	if c.Clock != nil {
 		o.Clock = *c.Clock
 	}
@@ -344,7 +362,7 @@ func (r *runner) once(eng *engine.Engine, o engine.Options, p program) error {
 	t := r.turn(p)
 	res, err := eng.Run(r.ctx, engine.Job{
 		Language: p.language, Code: t.Code, Name: t.Name, Args: t.Args, Env: o.Env, Stdin: t.Stdin, Inputs: t.Inputs,
-		Files: o.Files, Mounts: o.Mounts, Seed: o.Seed, Clock: o.Clock, Stdout: t.Stdout, Stderr: t.Stderr,
+		Files: o.Files, Mounts: o.Mounts, Seed: o.Seed, Clock: o.Clock, Network: o.Network, Stdout: t.Stdout, Stderr: t.Stderr,
 		Packages: o.Packages, Review: o.Review,
 	})
 	if err != nil {

@@ -23,6 +23,7 @@ import (
 // features are the suite's words for what the engine has. Cases that need another are skipped.
 var features = []string{
 	"python", "javascript", "numpy", "session", "mount_ro", "mount_rw", "zip_mount", "tmp", "memfs_quota", "fuel", "snapshot",
+	"fetch", "tools", "door",
 }
 
 func main() {
@@ -61,6 +62,10 @@ type request struct {
 		Mounts    []mount `json:"mount"`
 		TmpBytes  uint64  `json:"tmp_bytes"`
 		TmpInodes uint64  `json:"tmp_inodes"`
+
+		Tools        []string `json:"tools"`
+		FetchAllow   []string `json:"fetch_allow"`
+		FetchPrivate []string `json:"fetch_private"`
 	} `json:"policy"`
 	Limits struct {
 		Seconds     float64 `json:"seconds"`
@@ -68,6 +73,8 @@ type request struct {
 		Fuel        uint64  `json:"fuel"`
 		OutputBytes uint64  `json:"output_bytes"`
 		OpenFiles   uint64  `json:"open_files"`
+		ToolCalls   int     `json:"tool_calls"`
+		FetchCalls  uint64  `json:"fetch_calls"`
 	} `json:"limits"`
 	// Base is the folder that hosts and archives of mounts are below.
 	Base string `json:"base"`
@@ -131,9 +138,20 @@ func (r *request) run(ctx context.Context) (_ []answer, err error) {
 
 func (r *request) step(ctx context.Context, eng *engine.Engine, sessions map[string]*engine.Session, s step) (*engine.Result, error) {
 	o, stdin := r.options(s), strings.NewReader(s.Stdin)
+	var err error
+	if o.Network, err = r.network(); err != nil {
+		return nil, err
+	}
+	if o.Tools, err = r.tools(); err != nil {
+		return nil, err
+	}
+	if strings.Contains(s.Code, "rt_") {
+		s.Code = shims[s.Language] + s.Code
+	}
 	if s.Session == "" {
 		return eng.Run(ctx, engine.Job{
 			Language: o.Language, Code: s.Code, Stdin: stdin, Env: o.Env, Mounts: o.Mounts, Limits: o.Limits,
+			Network: o.Network, Tools: o.Tools,
 		})
 	}
 	if s.Op == "snapshot" {

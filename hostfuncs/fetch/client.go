@@ -16,7 +16,9 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/cloche-dev/cloche/hostfuncs"
 )
@@ -61,7 +63,7 @@ func New(ctx context.Context, p *Policy, calls *hostfuncs.Calls, log *slog.Logge
 	if p == nil {
 		p = &Policy{}
 	}
-	c.limits, c.mask = p.Limits.withDefaults(), newMask(p)
+	c.limits, c.mask = p.Limits.or(DefaultLimits), newMask(p)
 	c.budget = newBudget(c.limits)
 	return c
 }
@@ -178,14 +180,28 @@ type journey struct {
 	client  *Client
 	request request
 
-	hops []*hostfuncs.HTTPRequest // what work did; read by end when work is over
+	// These are work's until it has arrived, then end's.
 	head answerHead
 	body *stream // open when there is more of it
 
 	// mu guards the fields below.
 	mu        sync.Mutex
-	abandoned bool
-	arrived   bool
+	hops      []hostfuncs.HTTPRequest // what was sent or refused
+	abandoned bool                    // nobody wants the answer
+	arrived   bool                    // work is over
+}
+
+// hop adds a record, and last changes the newest.
+func (j *journey) hop(r hostfuncs.HTTPRequest) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.hops = append(j.hops, r)
+}
+
+func (j *journey) last(change func(*hostfuncs.HTTPRequest)) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	change(&j.hops[len(j.hops)-1])
 }
 
 // refused is an error that the program sees.
@@ -194,13 +210,15 @@ func refused(name, format string, args ...any) error { return hostfuncs.Refuse(n
 // work makes the request. The reply is the first part of the body.
 func (j *journey) work(ctx context.Context) (first []byte, err error) {
 	c := j.client
-	timeout := c.limits.Timeout
-	if j.request.timeout > 0 {
-		timeout = min(timeout, j.request.timeout)
-	}
 	// The body outlives this call; until it is there, giving up the call ends the request too.
-	all, stop := context.WithTimeout(c.ctx, timeout)
+	all, stop := context.WithTimeout(c.ctx, c.limits.Timeout)
 	linked := context.AfterFunc(ctx, stop)
+	if j.request.timeout > 0 {
+		var late context.CancelCauseFunc
+		all, late = context.WithCancelCause(all)
+		head := time.AfterFunc(j.request.timeout, func() { late(context.DeadlineExceeded) })
+		defer head.Stop()
+	}
 	defer func() {
 		if !linked() && err == nil {
 			err = context.Canceled
@@ -216,14 +234,14 @@ func (j *journey) work(ctx context.Context) (first []byte, err error) {
 		}
 	}()
 	if err := c.budget.enter(all); err != nil {
-		return nil, j.failed(err)
+		return nil, j.failed(all, err)
 	}
 	defer c.budget.leave()
 	res, err := j.follow(all)
 	if err != nil {
 		return nil, err
 	}
-	return j.receive(res, stop)
+	return j.receive(all, res, stop)
 }
 
 // follow sends the request, and follows redirects as the program wants.
@@ -242,14 +260,14 @@ func (j *journey) follow(ctx context.Context) (*http.Response, error) {
 		return nil, j.deny(t.String(), r.method, err.Error(), "ValueError")
 	}
 	method, body := r.method, r.body
-	for {
+	for hops := 0; ; hops++ {
 		res, secret, err := j.send(ctx, method, t, header, body)
 		if err != nil {
 			return nil, err
 		}
 		location := res.Header.Get("Location")
 		if !isRedirect(res.StatusCode) || location == "" || r.redirect == "manual" {
-			j.head.URL, j.head.Redirected = t.String(), len(j.hops) > 1
+			j.head.URL, j.head.Redirected = t.String(), hops > 0
 			j.body = &stream{secret: secret}
 			return res, nil
 		}
@@ -257,7 +275,7 @@ func (j *journey) follow(ctx context.Context) (*http.Response, error) {
 		switch {
 		case r.redirect == "error":
 			return nil, refused("ConnectionError", "the server redirects, which the request forbids")
-		case len(j.hops) > maxHops:
+		case hops == maxHops:
 			return nil, refused("ConnectionError", "more than %d redirects", maxHops)
 		}
 		to, err := t.resolve(location)
@@ -285,16 +303,15 @@ func isRedirect(status int) bool {
 func (j *journey) send(ctx context.Context, method string, t target, header http.Header, body []byte) (res *http.Response, secret bool, err error) {
 	c := j.client
 	if err := ctx.Err(); err != nil {
-		return nil, false, j.failed(err)
+		return nil, false, j.failed(ctx, err)
 	}
 	v := c.policy.judge(method, t)
 	if !v.allowed {
 		return nil, false, j.deny(t.String(), method, v.reason, "PermissionError")
 	}
-	hop := &hostfuncs.HTTPRequest{Method: method, URL: c.shown(t.String()), Allowed: true, Reason: v.rule}
-	j.hops = append(j.hops, hop)
+	j.hop(hostfuncs.HTTPRequest{Method: method, URL: c.shown(t.String()), Allowed: true, Reason: v.rule})
 	if err := c.budget.take(uint64(len(body))); err != nil {
-		hop.Reason = err.Error()
+		j.last(func(r *hostfuncs.HTTPRequest) { r.Reason = err.Error() })
 		return nil, false, refused("ConnectionError", "%v", err)
 	}
 	path, err := url.PathUnescape(t.path)
@@ -324,25 +341,28 @@ func (j *journey) send(ctx context.Context, method string, t target, header http
 		err = errors.New("the server changes the protocol")
 	}
 	if err != nil {
-		err = j.failed(err)
+		err = j.failed(ctx, err)
 		if b, ok := errors.AsType[*hostfuncs.Refusal](err); ok {
-			hop.Allowed, hop.Reason = b.Name != "PermissionError", b.Message
+			j.last(func(r *hostfuncs.HTTPRequest) { r.Allowed, r.Reason = b.Name != "PermissionError", b.Message })
 		}
 		return nil, false, err
 	}
-	hop.Status = res.StatusCode
+	j.last(func(r *hostfuncs.HTTPRequest) { r.Status = res.StatusCode })
 	return res, secret, nil
 }
 
 // deny refuses a hop, and notes it.
 func (j *journey) deny(u, method, reason, kind string) error {
 	reason = j.client.mask.text(reason)
-	j.hops = append(j.hops, &hostfuncs.HTTPRequest{Method: method, URL: j.client.shown(u), Reason: reason})
+	j.hop(hostfuncs.HTTPRequest{Method: method, URL: j.client.shown(u), Reason: reason})
 	return refused(kind, "%s", reason)
 }
 
 // failed is a failure as the program sees it. A call that was given up is not for it to see.
-func (j *journey) failed(err error) error {
+func (j *journey) failed(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); ctx.Err() != nil && cause != nil {
+		err = cause
+	}
 	if errors.Is(err, context.Canceled) {
 		return context.Canceled
 	}
@@ -351,10 +371,10 @@ func (j *journey) failed(err error) error {
 }
 
 // receive reads the answer's head, and its body when that is short and its length is known.
-func (j *journey) receive(res *http.Response, stop context.CancelFunc) (first []byte, err error) {
+func (j *journey) receive(ctx context.Context, res *http.Response, stop context.CancelFunc) (first []byte, err error) {
 	c, s := j.client, j.body
 	s.closer = func() { res.Body.Close(); stop() }
-	s.hop = j.hops[len(j.hops)-1]
+	s.ctx = ctx
 	var body io.Reader = res.Body
 	r, decoded, err := decode(res.Header, body)
 	switch {
@@ -384,7 +404,7 @@ func (j *journey) receive(res *http.Response, stop context.CancelFunc) (first []
 	}
 	first, err = io.ReadAll(s.r)
 	if err != nil {
-		return nil, j.failedBody(err)
+		return nil, j.failedBody(ctx, err)
 	}
 	s.close()
 	j.body = nil
@@ -392,41 +412,45 @@ func (j *journey) receive(res *http.Response, stop context.CancelFunc) (first []
 }
 
 // failedBody is the error of a body as the program sees it.
-func (j *journey) failedBody(err error) error {
+func (j *journey) failedBody(ctx context.Context, err error) error {
 	_, large := errors.AsType[*tooLarge](err)
 	if large || errors.Is(err, errDamaged) {
 		return refused("ConnectionError", "%v", err)
 	}
-	return j.failed(err)
+	return j.failed(ctx, err)
 }
 
 // end notes the hops, and puts the reply together.
 func (j *journey) end(first []byte, err error) ([]byte, error) {
 	c := j.client
+	gone := errors.Is(err, context.Canceled)
 	j.mu.Lock()
-	if errors.Is(err, context.Canceled) {
-		j.abandoned = true
-		if !j.arrived {
-			j.mu.Unlock()
-			// The work still goes on: what it did is not known yet.
-			c.note(&hostfuncs.HTTPRequest{Method: j.request.method, URL: c.shown(j.request.url), Reason: "the program gave up"}, true)
-			return nil, refused("CancelledError", "the request was cancelled")
-		}
-		if j.body != nil {
-			j.body.close()
-			j.body = nil
-		}
+	j.abandoned = gone
+	hops := slices.Clone(j.hops)
+	var body *stream
+	if j.arrived { // else work closes it
+		body = j.body
 	}
 	j.mu.Unlock()
-	for i, hop := range j.hops {
-		last := i == len(j.hops)-1
+	if gone && body != nil {
+		body.close()
+		body = nil
+	}
+	for i := range hops {
+		last := i == len(hops)-1
 		if last {
-			hop.Bytes = uint64(len(first))
+			hops[i].Bytes = uint64(len(first))
+			if gone {
+				hops[i].Reason = "the program gave up"
+			}
+			if body != nil {
+				body.hop = &hops[i]
+			}
 		}
-		c.note(hop, !last || j.body == nil)
+		c.note(&hops[i], !last || body == nil)
 	}
 	switch {
-	case errors.Is(err, context.Canceled):
+	case gone:
 		return nil, refused("CancelledError", "the request was cancelled")
 	case err != nil:
 		if _, ok := errors.AsType[*hostfuncs.Refusal](err); !ok {
@@ -435,14 +459,14 @@ func (j *journey) end(first []byte, err error) ([]byte, error) {
 		}
 		return nil, err
 	}
-	if j.body != nil {
+	if body != nil {
 		if len(c.streams) >= maxStreams {
-			j.body.close()
-			c.over(j.body.hop)
+			body.close()
+			c.over(body.hop)
 			return nil, refused("ConnectionError", "%d answers are open: read their bodies or close them", maxStreams)
 		}
 		j.head.Stream = c.calls.NewID()
-		c.streams[j.head.Stream] = j.body
+		c.streams[j.head.Stream] = body
 	}
 	return hostfuncs.EncodeFrame(j.head, first)
 }
@@ -456,6 +480,7 @@ func (c *Client) logFault(err error) {
 // stream is the body of an answer, read piece by piece.
 type stream struct {
 	r      io.Reader
+	ctx    context.Context // of the request
 	closer func()
 	hop    *hostfuncs.HTTPRequest
 	secret bool
@@ -471,46 +496,62 @@ func (s *stream) close() {
 	})
 }
 
+// read gives at least a byte, but at the end.
+func (s *stream) read(ctx context.Context, max int, timeout time.Duration) ([]byte, error) {
+	defer context.AfterFunc(ctx, s.close)() // who gives up a read gives up the body
+	stop := func() bool { return true }
+	if timeout > 0 {
+		stop = time.AfterFunc(timeout, s.close).Stop
+	}
+	b := make([]byte, max)
+	n, err := io.ReadAtLeast(s.r, b, 1)
+	late := !stop()
+	switch {
+	case n > 0 || err == io.EOF:
+		err = nil
+	case late:
+		err = errSlow
+	}
+	return b[:n], err
+}
+
+var errSlow = refused("TimeoutError", "the server took too long")
+
 // handleRead answers [hostfuncs.OpRead]. The reply is the next bytes of the body; none are its end.
 func (c *Client) handleRead(ctx context.Context, payload []byte) ([]byte, error) {
-	id, max, async, err := decodeRead(payload)
+	r, err := decodeRead(payload)
 	if err != nil {
 		return nil, hostfuncs.Refuse("ValueError", "read frame: %v", err)
 	}
-	s := c.streams[id]
+	s := c.streams[r.id]
 	switch {
 	case s == nil:
-		return nil, hostfuncs.Refuse("ValueError", "there is no body %d to read", id)
+		return nil, hostfuncs.Refuse("ValueError", "there is no body %d to read", r.id)
 	case s.busy:
 		return nil, hostfuncs.Refuse("ValueError", "the body is being read already")
 	}
 	s.busy = true
-	work := func(context.Context) ([]byte, error) {
-		b := make([]byte, max)
-		n, err := io.ReadAtLeast(s.r, b, 1)
-		if n > 0 || err == io.EOF {
-			err = nil
-		}
-		return b[:n], err
-	}
-	return c.calls.Do(ctx, max, async, work, func(piece []byte, err error) ([]byte, error) {
+	work := func(ctx context.Context) ([]byte, error) { return s.read(ctx, r.max, r.timeout) }
+	return c.calls.Do(ctx, r.max, r.async, work, func(piece []byte, err error) ([]byte, error) {
 		s.busy = false
 		s.hop.Bytes += uint64(len(piece))
-		switch {
-		case errors.Is(err, context.Canceled):
-			c.closeStream(id, "the program gave up")
+		if errors.Is(err, context.Canceled) {
+			c.closeStream(r.id, "the program gave up")
 			return nil, refused("CancelledError", "the request was cancelled")
-		case err != nil:
-			err = (&journey{client: c}).failedBody(err)
-			if r, ok := errors.AsType[*hostfuncs.Refusal](err); ok {
-				c.closeStream(id, r.Message)
-			} else {
-				c.closeStream(id, "")
-				err = refused("CancelledError", "the request was cancelled")
+		}
+		if err != nil {
+			if err != errSlow {
+				err = (&journey{client: c}).failedBody(s.ctx, err)
 			}
-			return nil, err
-		case len(piece) == 0:
-			c.closeStream(id, "")
+			refusal, ok := errors.AsType[*hostfuncs.Refusal](err)
+			if !ok {
+				refusal = &hostfuncs.Refusal{Name: "CancelledError", Message: "the request was cancelled"}
+			}
+			c.closeStream(r.id, refusal.Message)
+			return nil, refusal
+		}
+		if len(piece) == 0 {
+			c.closeStream(r.id, "")
 		}
 		return piece, nil
 	})

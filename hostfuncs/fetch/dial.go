@@ -128,9 +128,9 @@ func failure(err error) (kind, message string) {
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
 		name := strings.TrimSuffix(dns.Name, ".")
 		if dns.IsNotFound {
-			return "ConnectionError", fmt.Sprintf("there is no host %.100s", name)
+			return "ResolveError", fmt.Sprintf("there is no host %.100s", name)
 		}
-		return "ConnectionError", fmt.Sprintf("the name %.100s cannot be looked up", name)
+		return "ResolveError", fmt.Sprintf("the name %.100s cannot be looked up", name)
 	}
 	var timeout net.Error
 	if errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout() {
@@ -147,11 +147,11 @@ func failure(err error) (kind, message string) {
 	case noTLS:
 		return "ConnectionError", "the server does not speak TLS"
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return "ConnectionError", "the connection was refused"
+		return "ConnectionRefusedError", "the connection was refused"
 	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH):
 		return "ConnectionError", "the network is unreachable"
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
-		return "ConnectionError", "the server closed the connection"
+		return "ConnectionResetError", "the server closed the connection"
 	}
 	return "ConnectionError", "the request failed"
 }

@@ -27,7 +27,7 @@ type request struct {
 //	{"method": "GET", "url": "…", "headers": [[name, value], …], "redirect": "follow" | "manual" | "error",
 //	 "timeout_ms": n, "async": bool, "body": {"$bytes": n}}   and the n bytes of the body
 //
-// The body of the result is a part of payload.
+// The timeout is for the answer's head to come. The body of the result is a part of payload.
 func decodeRequest(payload []byte) (request, error) {
 	r := request{method: "GET", redirect: "follow"}
 	var body *struct {
@@ -98,25 +98,37 @@ type answerHead struct {
 	Stream     uint32      `json:"stream,omitempty"`
 }
 
-// decodeRead reads a frame of [hostfuncs.OpRead]: {"id": stream, "max": bytes, "async": bool}.
-func decodeRead(payload []byte) (id uint32, max int, async bool, err error) {
-	max = pieceBytes
-	_, err = hostfuncs.DecodeFrame(payload, func(name string, value json.RawMessage) (bool, error) {
+// readRequest asks for more of a body.
+type readRequest struct {
+	id      uint32
+	max     int
+	timeout time.Duration
+	async   bool
+}
+
+// decodeRead reads a frame of [hostfuncs.OpRead]: {"id": stream, "max": bytes, "timeout_ms": n, "async": bool}.
+func decodeRead(payload []byte) (readRequest, error) {
+	r := readRequest{max: pieceBytes}
+	attached, err := hostfuncs.DecodeFrame(payload, func(name string, value json.RawMessage) (bool, error) {
+		var n uint32
 		switch name {
 		case "id":
-			return true, json.Unmarshal(value, &id)
+			return true, json.Unmarshal(value, &r.id)
 		case "max":
-			var n uint32
 			err := json.Unmarshal(value, &n)
-			max = int(min(n, maxPiece))
+			r.max = int(min(n, maxPiece))
+			return true, err
+		case "timeout_ms":
+			err := json.Unmarshal(value, &n)
+			r.timeout = time.Duration(n) * time.Millisecond
 			return true, err
 		case "async":
-			return true, json.Unmarshal(value, &async)
+			return true, json.Unmarshal(value, &r.async)
 		}
 		return false, nil
 	})
-	if err == nil && max == 0 {
-		err = errors.New("nothing is asked for")
+	if err == nil && (r.max == 0 || len(attached) > 0) {
+		err = errors.New("nothing is asked for, or something is attached")
 	}
-	return id, max, async, err
+	return r, err
 }

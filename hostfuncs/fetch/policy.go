@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"errors"
@@ -54,24 +55,14 @@ var DefaultLimits = Limits{
 	Timeout: 60 * time.Second,
 }
 
-func (l Limits) withDefaults() Limits {
-	d := DefaultLimits
-	for _, f := range []struct{ to, from *int }{{&d.Requests, &l.Requests}, {&d.Concurrent, &l.Concurrent}, {&d.PerSecond, &l.PerSecond}} {
-		if *f.from > 0 {
-			*f.to = *f.from
-		}
+// or is l with each field that is zero taken from base.
+func (l Limits) or(base Limits) Limits {
+	return Limits{
+		Requests: cmp.Or(l.Requests, base.Requests), Concurrent: cmp.Or(l.Concurrent, base.Concurrent),
+		PerSecond: cmp.Or(l.PerSecond, base.PerSecond), RequestBytes: cmp.Or(l.RequestBytes, base.RequestBytes),
+		ResponseBytes: cmp.Or(l.ResponseBytes, base.ResponseBytes), TotalBytes: cmp.Or(l.TotalBytes, base.TotalBytes),
+		Timeout: cmp.Or(l.Timeout, base.Timeout),
 	}
-	for _, f := range []struct{ to, from *uint64 }{
-		{&d.RequestBytes, &l.RequestBytes}, {&d.ResponseBytes, &l.ResponseBytes}, {&d.TotalBytes, &l.TotalBytes},
-	} {
-		if *f.from > 0 {
-			*f.to = *f.from
-		}
-	}
-	if l.Timeout > 0 {
-		d.Timeout = l.Timeout
-	}
-	return d
 }
 
 // Resolver looks up the addresses of a name, as [net.Resolver] does.

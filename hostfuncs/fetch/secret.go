@@ -45,12 +45,15 @@ func (s *Secret) check() error {
 	return nil
 }
 
-// Check says what is wrong with p's secrets.
+// Check says what is wrong with p.
 func (p *Policy) Check() error {
 	if p == nil {
 		return nil
 	}
 	var errs []error
+	if l := p.Limits; l.Requests < 0 || l.Concurrent < 0 || l.PerSecond < 0 || l.Timeout < 0 {
+		errs = append(errs, errors.New("network: a limit is negative"))
+	}
 	for i := range p.Secrets {
 		errs = append(errs, p.Secrets[i].check())
 	}

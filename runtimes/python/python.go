@@ -498,16 +498,17 @@ func turnFrame(t *runtimes.Turn) ([]byte, error) {
 	if !t.First {
 		paths = nil
 	}
-	if len(t.Args) > 0 || len(t.Env) > 0 || len(t.Inputs) > 0 || len(paths) > 0 || len(t.Deny) > 0 || (t.Seed != nil && t.First) {
+	if len(t.Args) > 0 || len(t.Env) > 0 || len(t.Inputs) > 0 || len(paths) > 0 || len(t.Deny) > 0 || (t.Seed != nil && t.First) || t.Tools {
 		flags |= flagRest
 		extra := struct {
 			Args   []string                   `json:"args,omitempty"`
 			Env    map[string]string          `json:"env,omitempty"`
 			Inputs map[string]json.RawMessage `json:"inputs,omitempty"`
 			Seed   *uint64                    `json:"seed,omitempty"`
+			Tools  bool                       `json:"tools,omitempty"`
 			Paths  []string                   `json:"paths,omitempty"`
 			Deny   []string                   `json:"deny,omitempty"`
-		}{t.Args, t.Env, t.Inputs, nil, paths, t.Deny}
+		}{t.Args, t.Env, t.Inputs, nil, t.Tools, paths, t.Deny}
 		if t.First {
 			extra.Seed = t.Seed
 		}

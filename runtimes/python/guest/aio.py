@@ -12,7 +12,7 @@ import functools
 import time
 from asyncio import base_events, events, tasks
 
-from . import closed, net
+from . import calls, closed, net
 
 __file__ = (lambda: None).__code__.co_filename
 
@@ -28,6 +28,9 @@ class _Clock:
         self.sleeping = False
 
     def select(self, timeout):
+        if calls.going():
+            calls.wait(timeout)
+            return ()
         if timeout is None:
             raise RuntimeError(
                 "the event loop would wait forever: every task waits for something that nothing"
@@ -171,7 +174,7 @@ def _on_sigint(self, signum, frame, main_task):
     is; the loop itself, which an exception would leave in pieces, cancels the main task instead."""
     self._interrupt_count += 1
     file = frame.f_code.co_filename if frame is not None else ""
-    in_loop = "/asyncio/" in file or file == __file__
+    in_loop = "/asyncio/" in file or file.startswith("<cloche/")
     if self._interrupt_count == 1 and in_loop and not main_task.done():
         main_task.cancel()
         self._loop.call_soon_threadsafe(lambda: None)

@@ -12,6 +12,7 @@ REHEARSE, IMMORTAL = b"\x05", b"\x06"  # while baking only
 DISK = b"\x07"
 # Shared with other languages.
 DISPLAY, TOOL, FETCH, LOG = b"\x10", b"\x11", b"\x12", b"\x13"
+WAIT, CANCEL, READ, TOOLS = b"\x14", b"\x15", b"\x16", b"\x17"
 
 raw = _host.call
 
@@ -29,12 +30,17 @@ def call(op, payload=b""):
     reply = raw(op + payload)
     if reply[:1] == b"\x00":
         return reply[1:]
+    raise refused(reply)
+
+
+def refused(reply):
+    """The exception that a frame stands for."""
     try:
         why = loads(reply[1:])
         name, message = why["name"], why["message"]
     except (ValueError, KeyError, TypeError):
         name, message = "Error", "the host refused the request"
-    raise Refused(name, message)
+    return Refused(name, message)
 
 
 def call_json(op, value):

@@ -5,20 +5,21 @@ socket. It is read back here, handed over in one frame, and the answer is writte
 libraries keep their behaviour, redirects included: each hop is a request of its own that the host judges. Any
 other protocol, and everything where the host offers no network, is an OSError.
 
-Request: {method, url, headers: [[name, value]], redirect: "manual", body: {"$bytes": n}?}, and the body.
-Reply: {status, statusText, headers, url, redirected}, and the body. Each is a length (u32, little endian),
-as many bytes of JSON, then the body.
+Request: {method, url, headers: [[name, value]], redirect: "manual", timeout_ms?, body: {"$bytes": n}?}, and the
+body. Reply: {status, statusText, headers, url, redirected, stream?}, and what there is of the body. Each is a length
+(u32, little endian), as many bytes of JSON, then the body. The rest of a body is asked for by the number of its stream, as
+the program reads it.
 """
 
 import asyncio
 import errno
 import io
 import sys
-from json import dumps, loads
+from json import loads
 
 import _socket
 
-from . import closed, host
+from . import calls, closed, host
 
 _CLOSED = "the network is closed in this sandbox"
 
@@ -36,29 +37,100 @@ def refuse(*args, **kwargs):
     raise OSError(errno.ENETUNREACH, _CLOSED)
 
 
-def fetch(method, url, headers=(), body=b""):
-    """Makes one request: status, reason, headers and body of the answer."""
-    head = {"method": method, "url": url, "headers": list(headers), "redirect": "manual"}
+def _request(method, url, headers, body, timeout):
+    head = {"method": method, "url": url, "headers": headers, "redirect": "manual"}
     if body:
         head["body"] = {"$bytes": len(body)}
-    text = dumps(head).encode()
-    try:
-        reply = host.call(host.FETCH, b"".join((len(text).to_bytes(4, "little"), text, body)))
-    except host.Refused as e:
-        if e.name == "PermissionError" and "not offered" in str(e):
-            refuse()
-        raise _error(e) from None
-    end = 4 + int.from_bytes(reply[:4], "little")
-    answer = loads(reply[4:end])
-    return answer["status"], answer.get("statusText", ""), answer.get("headers") or [], reply[end:]
+    if timeout:
+        head["timeout_ms"] = _milliseconds(timeout)
+    return head
+
+
+def _milliseconds(timeout):
+    return min(max(int(timeout * 1000), 1), 2**31)
 
 
 def _error(refused):
-    if refused.name == "TimeoutError":
-        return TimeoutError(errno.ETIMEDOUT, str(refused))
-    if refused.name in ("PermissionError", "NotAllowed", "Denied"):
-        return PermissionError(errno.EACCES, str(refused))
-    return ConnectionError(errno.ECONNREFUSED, str(refused))
+    """The OSError for what the host did not do."""
+    name, text = refused.name, str(refused)
+    if name == "PermissionError" and "not offered" in text:
+        return OSError(errno.ENETUNREACH, _CLOSED)
+    if name == "TimeoutError":
+        return TimeoutError(errno.ETIMEDOUT, text)
+    if name == "PermissionError":
+        return PermissionError(errno.EACCES, text)
+    if name == "ResolveError":
+        return sys.modules["socket"].gaierror(-2, text)
+    if name == "CertificateError":
+        return sys.modules["ssl"].SSLCertVerificationError(1, text)
+    if name == "ConnectionResetError":
+        return ConnectionResetError(errno.ECONNRESET, text)
+    if name == "ConnectionRefusedError":
+        return ConnectionRefusedError(errno.ECONNREFUSED, text)
+    if name == "ValueError":
+        return OSError(errno.EINVAL, text)
+    return ConnectionError(errno.ECONNABORTED, text)
+
+
+class _Incoming:
+    """Bytes that have come, and those that the host still has."""
+
+    def __init__(self, data=b"", stream=0, timeout=None):
+        self._data, self._at, self._stream, self._timeout = data, 0, stream, timeout
+
+    def read(self, size=-1):
+        if size is None or size < 0:
+            parts = []
+            while part := self.read(1 << 20):
+                parts.append(part)
+            return b"".join(parts)
+        if self._at >= len(self._data) and self._stream and size:
+            self._take(self._more(size))
+        part = self._data[self._at : self._at + size]
+        self._at += len(part)
+        return part
+
+    def readinto(self, view):
+        part = self.read(len(view))
+        view[: len(part)] = part
+        return len(part)
+
+    def _header(self, size):
+        head = {"id": self._stream, "max": min(max(size, 1 << 16), 1 << 20)}
+        if self._timeout:
+            head["timeout_ms"] = _milliseconds(self._timeout)
+        return head
+
+    def _more(self, size):
+        try:
+            return host.call(host.READ, calls.payload(self._header(size)))
+        except host.Refused as e:
+            self._stream = 0
+            raise _error(e) from None
+
+    def _take(self, piece):
+        self._data, self._at = piece, 0
+        if not piece:
+            self._stream = 0
+
+    async def next(self):
+        """What comes next, on an event loop; nothing at the end."""
+        if self._at >= len(self._data) and self._stream:
+            try:
+                self._take(await calls.ask(host.READ, calls.payload({**self._header(1 << 16), "async": True})))
+            except host.Refused as e:
+                self._stream = 0
+                raise _error(e) from None
+        part = self._data[self._at :]
+        self._at = len(self._data)
+        return part
+
+    def close(self):
+        stream, self._stream = self._stream, 0
+        if stream:
+            calls.cancel(stream)
+
+    __del__ = close
 
 
 class socket:
@@ -73,11 +145,13 @@ class socket:
         self._timeout = None
         self._exchange = None
         self._closed = False
+        self._files = 0  # made of it and still open: they outlive it
 
     def connect(self, address):
         if self.type & 0xF != _socket.SOCK_STREAM or not isinstance(address, tuple):
             raise OSError(errno.EPROTONOSUPPORT, "only HTTP over TCP leaves this sandbox")
         self._exchange = _Exchange(address[:2])
+        self._exchange.timeout = self._timeout
 
     def connect_ex(self, address):
         try:
@@ -101,6 +175,7 @@ class socket:
             return self._connected().answer().readinto(view[: nbytes or len(view)])
 
     def makefile(self, mode="r", buffering=None, *, encoding=None, errors=None, newline=None):
+        self._files += 1
         if "w" in mode:
             stream = io.BufferedWriter(_Raw(self))
         else:
@@ -111,6 +186,8 @@ class socket:
 
     def settimeout(self, timeout):
         self._timeout = timeout
+        if self._exchange is not None:
+            self._exchange.timeout = timeout
 
     def gettimeout(self):
         return self._timeout
@@ -159,6 +236,8 @@ class socket:
 
     def close(self):
         self._closed = True
+        if self._exchange is not None and self._files == 0:
+            self._exchange.close()
 
     def __enter__(self):
         return self
@@ -221,12 +300,18 @@ class _Exchange:
     """Requests that are written, each answered once it is whole."""
 
     def __init__(self, peer):
-        self.peer, self.scheme = peer, "http"
+        self.peer, self.scheme, self.timeout = peer, "http", None
         self._out = bytearray()
-        self._in = io.BytesIO()
+        self._in = _Incoming()
         self._error = None
 
     def write(self, data):
+        self.put(data)
+        if _whole(self._out):
+            self._make()  # here already, so that a refusal is an error of connecting
+
+    def put(self, data):
+        """Adds to the request."""
         data = bytes(data)
         if not self._out and data.startswith(_TLS):
             data = data[len(_TLS) :]
@@ -234,17 +319,32 @@ class _Exchange:
         if not self._out and data and not data[:1].isalpha():
             raise OSError(errno.EPROTONOSUPPORT, "only HTTP requests leave this sandbox")
         self._out += data
-        if _whole(self._out):
-            self._make()  # here already, so that a refusal is an error of connecting
+
+    def whole(self):
+        """The request, once it has all of its body: a header and a body for the host; else None."""
+        if not _whole(self._out):
+            return None
+        request, self._out = bytes(self._out), bytearray()
+        return _parse(self.scheme, self.peer, request, self.timeout)
 
     def _make(self):
         request, self._out = bytes(self._out), bytearray()
-        self._in = io.BytesIO()
+        self._in.close()
         try:
-            self._in = io.BytesIO(_roundtrip(self.scheme, self.peer, request))
+            head, body = _parse(self.scheme, self.peer, request, self.timeout)
+            try:
+                reply = host.call(host.FETCH, calls.payload(head, body))
+            except host.Refused as e:
+                raise _error(e) from None
+            self._in = _answer(head["method"], reply, self.timeout)
+        except (TimeoutError, ConnectionResetError) as e:
+            self._error = e  # told to whoever reads the answer, as elsewhere
         except OSError as e:
             self._error = e
             raise
+
+    def close(self):
+        self._in.close()
 
     def answer(self):
         """The bytes that have come back and are not read yet."""
@@ -253,9 +353,6 @@ class _Exchange:
         if self._out:
             self._make()
         return self._in
-
-    def take(self):
-        return self._in.read()
 
 
 class _Raw(io.RawIOBase):
@@ -275,6 +372,13 @@ class _Raw(io.RawIOBase):
 
     def write(self, data):
         return self._sock.send(data)
+
+    def close(self):
+        if not self.closed:
+            super().close()
+            self._sock._files -= 1
+            if self._sock._closed:
+                self._sock.close()
 
 
 def wrap_socket(
@@ -381,22 +485,47 @@ class Transport(asyncio.Transport):
         if tls:
             self._extra["ssl_object"] = sock
         self._loop, self._protocol, self._closing = loop, protocol, False
+        self._task = self._answer = None
+        self._flowing = asyncio.Event()
+        self._flowing.set()
         self._exchange = sock._exchange
         self._exchange.scheme = "https" if tls else "http"
 
     def write(self, data):
         try:
-            self._exchange.write(data)
+            self._exchange.put(data)
+            request = self._exchange.whole()
         except OSError as e:
             self._end(e)
             return
-        if answer := self._exchange.take():
-            self._loop.call_soon(self._protocol.data_received, answer)
+        if request is not None:
+            self._task = self._loop.create_task(self._fetch(*request))
+
+    async def _fetch(self, head, body):
+        try:
+            try:
+                reply = await calls.ask(host.FETCH, calls.payload({**head, "async": True}, body))
+            except host.Refused as e:
+                raise _error(e) from None
+            answer = self._answer = _answer(head["method"], reply, None)
+            while part := await answer.next():
+                if self._closing:
+                    return
+                self._protocol.data_received(part)
+                await self._flowing.wait()
+            if not self._closing and not self._protocol.eof_received():
+                self._end(None)
+        except OSError as e:
+            self._end(e)
 
     def _end(self, error):
         if not self._closing:
             self._closing = True
             self._loop.call_soon(self._protocol.connection_lost, error)
+            if self._task is not None and self._task is not asyncio.current_task(self._loop):
+                self._task.cancel()
+            if self._answer is not None:
+                self._answer.close()
 
     def is_closing(self):
         return self._closing
@@ -425,13 +554,13 @@ class Transport(asyncio.Transport):
         pass
 
     def pause_reading(self):
-        pass
+        self._flowing.clear()
 
     def resume_reading(self):
-        pass
+        self._flowing.set()
 
     def is_reading(self):
-        return not self._closing
+        return not self._closing and self._flowing.is_set()
 
 
 _HOP = {"host", "connection", "content-length", "transfer-encoding", "keep-alive", "accept-encoding", "te"}
@@ -452,8 +581,8 @@ def _whole(request):
     return length.isdigit() and len(request) >= end + 4 + int(length)
 
 
-def _roundtrip(scheme, peer, request):
-    """The answer to a request, both as bytes of HTTP/1.1."""
+def _parse(scheme, peer, request, timeout):
+    """What a request in HTTP/1.1 asks for: a header and a body for the host."""
     head, _, body = request.partition(b"\r\n\r\n")
     lines = head.decode("latin-1").split("\r\n")
     try:
@@ -467,23 +596,40 @@ def _roundtrip(scheme, peer, request):
     if "chunked" in given.get("transfer-encoding", "").lower():
         body = _unchunk(body)
     if target.startswith("/"):
-        default = 443 if scheme == "https" else 80
-        where = given.get("host") or (peer[0] if peer[1] == default else f"{peer[0]}:{peer[1]}")
+        # The server is the one that was connected to; a Host header must not name another.
+        name = f"[{peer[0]}]" if ":" in peer[0] else peer[0]
+        if not name.isascii():
+            name = name.encode("idna").decode()
+        where = name if peer[1] == (443 if scheme == "https" else 80) else f"{name}:{peer[1]}"
+        said = given.get("host", where).lower()
+        if said not in (where.lower(), f"{name}:{peer[1]}".lower()):
+            raise PermissionError(errno.EACCES, "the Host header must name the server that is asked")
         target = f"{scheme}://{where}{target}"
-    status, reason, got, data = fetch(method, target, [h for h in headers if h[0].lower() not in _HOP], body)
-    out = [f"HTTP/1.1 {status} {reason}"]
-    length = len(data)
-    for name, value in got:
+    elif target == "*":
+        raise OSError(errno.EPROTONOSUPPORT, "a request must name a path")
+    headers = [h for h in headers if h[0].lower() not in _HOP]
+    return _request(method, target, headers, body, timeout), body
+
+
+def _answer(method, reply, timeout):
+    """The host's reply as bytes of HTTP/1.1, which come as they are read."""
+    end = 4 + int.from_bytes(reply[:4], "little")
+    head, data = loads(reply[4:end]), reply[end:]
+    status, stream = head["status"], head.get("stream", 0)
+    out = [f"HTTP/1.1 {status} {head.get('statusText', '')}"]
+    length = None if stream else len(data)
+    for name, value in head.get("headers") or ():
         low = name.lower()
         if low == "content-length":
-            if method == "HEAD":
+            if stream or method == "HEAD":
                 length = value
         elif low not in ("transfer-encoding", "connection", "keep-alive"):
             out.append(f"{name}: {value}")
-    if not (status < 200 or status in (204, 304)):
+    if length is not None and not (status < 200 or status in (204, 304)):
         out.append(f"Content-Length: {length}")
     out.append("Connection: close")
-    return "\r\n".join(out).encode("latin-1", "replace") + b"\r\n\r\n" + data
+    text = "\r\n".join(out).encode("latin-1", "replace") + b"\r\n\r\n"
+    return _Incoming(text + data, stream, timeout)
 
 
 def _unchunk(data):
@@ -540,9 +686,34 @@ def install():
     module.create_server = create_server
     module.socketpair = socketpair
     module.has_ipv6 = False
+    _strip_credentials()
     ssl = sys.modules["ssl"]
     ssl.SSLContext.wrap_socket = wrap_socket
     ssl.SSLContext.wrap_bio = wrap_bio
     for thing in (SSLSocket, SSLObject, MemoryBIO):
         thing.__module__ = "ssl"
         setattr(ssl, thing.__name__, thing)
+
+
+def _strip_credentials():
+    """Has urllib follow redirects as other libraries do: what is meant for one server is not sent to another."""
+    from urllib.parse import urlsplit
+    from urllib.request import HTTPRedirectHandler
+
+    ports = {"http": 80, "https": 443}
+
+    def origin(url):
+        parts = urlsplit(url)
+        return parts.scheme, parts.hostname, parts.port or ports.get(parts.scheme)
+
+    follow = HTTPRedirectHandler.redirect_request
+
+    def redirect_request(self, req, fp, code, msg, headers, newurl):
+        new = follow(self, req, fp, code, msg, headers, newurl)
+        if new is not None and origin(req.full_url) != origin(newurl):
+            for name in ("Authorization", "Cookie", "Proxy-authorization"):
+                new.remove_header(name)
+        return new
+
+    redirect_request.__doc__ = follow.__doc__
+    HTTPRedirectHandler.redirect_request = redirect_request

@@ -18,7 +18,7 @@ import sys
 
 from json import dumps, loads
 
-from . import aio, display, errors, figures, host, review, state, streams, zone
+from . import aio, calls, display, errors, figures, host, review, state, streams, tools, zone
 
 _HEAD = struct.Struct("<BHI")
 _FIRST, _SESSION, _REST, _RENEW = 1, 2, 4, 8
@@ -43,6 +43,7 @@ def turn():
         frame = None
         if not flags & _FIRST:
             streams.renew()
+            calls.renew()
             names.pop("__warningregistry__", None)
         if flags & _RENEW:
             state.renew()
@@ -105,6 +106,8 @@ def _prepare(name, rest):
     for path in rest.get("paths") or ():
         sys.path.insert(1, path)
     names.update(rest.get("inputs") or {})
+    if rest.get("tools"):
+        tools.install(sys.modules)
     seed = rest.get("seed")
     if seed is not None:
         import random
