@@ -189,7 +189,7 @@ func BenchmarkToolCall(b *testing.B) {
 	reg := tools(b)
 	for language, code := range map[string]string{
 		engine.Python:     "def go(n):\n    f = tools.lookup\n    for _ in range(n):\n        f(name='Ada')\ngo(%d)",
-		engine.JavaScript: "for (let i = 0; i < %d; i++) await tools.lookup({ name: 'Ada' });",
+		engine.JavaScript: "(async () => { const { lookup } = tools; for (let i = 0; i < %d; i++) await lookup({ name: 'Ada' }); })()",
 	} {
 		b.Run(language, func(b *testing.B) {
 			const calls = 1000

@@ -42,7 +42,11 @@ type Calls struct {
 	stop context.CancelFunc
 	wait Waiter
 
+	// jobs reaches the goroutines that have nothing to do: they are kept, since a new one would first have to grow a stack.
+	jobs chan *call
+
 	mu      sync.Mutex
+	closed  bool
 	next    uint32
 	pending map[uint32]*call
 	queue   []*call
@@ -76,12 +80,12 @@ type ending func(reply []byte, err error) ([]byte, error)
 // NewCalls makes the calls of one run, which end with ctx and by Close.
 func NewCalls(ctx context.Context, wait Waiter) *Calls {
 	// A random beginning, so that an id that a session has kept from an earlier turn means nothing in this one.
-	c := &Calls{wait: wait, pending: map[uint32]*call{}, next: rand.Uint32()}
+	c := &Calls{wait: wait, pending: map[uint32]*call{}, next: rand.Uint32(), jobs: make(chan *call)}
 	c.ctx, c.stop = context.WithCancel(ctx)
 	return c
 }
 
-// Close cancels whatever goes on. It does not wait for work that does not heed its context.
+// Close cancels whatever goes on; nothing may be asked afterwards. It does not wait for work that does not heed its context.
 func (c *Calls) Close() {
 	c.stop()
 	c.mu.Lock()
@@ -91,8 +95,9 @@ func (c *Calls) Close() {
 		left = append(left, p)
 	}
 	clear(c.pending)
-	c.queue, c.ready = nil, nil
+	c.queue, c.ready, c.closed = nil, nil, true
 	c.mu.Unlock()
+	close(c.jobs)
 	for _, p := range left {
 		p.stop()
 		_, _ = p.end(nil, context.Canceled) // nobody is to see it
@@ -187,7 +192,18 @@ func (c *Calls) begin() {
 			continue
 		}
 		c.running++
-		go c.run(p)
+		select {
+		case c.jobs <- p:
+		default:
+			go c.worker(p)
+		}
+	}
+}
+
+// worker does the work of calls until the run ends.
+func (c *Calls) worker(p *call) {
+	for ok := true; ok; p, ok = <-c.jobs {
+		c.run(p)
 	}
 }
 
@@ -198,6 +214,9 @@ func (c *Calls) run(p *call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.running--
+	if c.closed {
+		return
+	}
 	p.reply, p.err, p.finished = reply, err, true
 	if !p.gone {
 		c.held += len(reply)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
 
@@ -34,9 +35,10 @@ func Timeout(d time.Duration) Option { return func(t *Tool) { t.Timeout = d } }
 //	err := hostfuncs.Register(reg, "lookup", func(ctx context.Context, q query) ([]row, error) { … },
 //		hostfuncs.Description("Find customers by name."))
 func Register[In, Out any](r *Registry, name string, fn func(context.Context, In) (Out, error), options ...Option) error {
+	nested := hasStructs(reflect.TypeFor[In]())
 	t := Tool{Name: name, Call: func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
 		var in In
-		if err := decodeStrict(arguments, &in); err != nil {
+		if err := decodeStrict(arguments, &in, nested); err != nil {
 			return nil, Refuse("TypeError", "%s", argumentError(err))
 		}
 		out, err := fn(ctx, in)

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
-	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -122,16 +122,33 @@ func (s *inputSchema) check(arguments json.RawMessage) error {
 	return s.resolved.Validate(value)
 }
 
-// decodeStrict reads arguments into a Go value; a field that it does not have is an error.
-func decodeStrict(arguments json.RawMessage, into any) error {
-	d := decoders.Get().(*strictDecoder)
-	defer decoders.Put(d)
-	d.text.Reset(arguments)
-	dec := json.NewDecoder(&d.text)
+// decodeStrict reads arguments, whose own names were checked, into a Go value; nested says that it has structs inside, of
+// which a field that they do not have is an error too.
+func decodeStrict(arguments json.RawMessage, into any, nested bool) error {
+	if !nested {
+		return json.Unmarshal(arguments, into)
+	}
+	dec := json.NewDecoder(bytes.NewReader(arguments))
 	dec.DisallowUnknownFields()
 	return dec.Decode(into)
 }
 
-type strictDecoder struct{ text bytes.Reader }
-
-var decoders = sync.Pool{New: func() any { return new(strictDecoder) }}
+// hasStructs says whether a value of type t, a struct, can have further structs inside.
+func hasStructs(t reflect.Type) bool {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return true
+	}
+	for i := range t.NumField() {
+		f := t.Field(i).Type
+		for f.Kind() == reflect.Pointer || f.Kind() == reflect.Slice || f.Kind() == reflect.Array || f.Kind() == reflect.Map {
+			f = f.Elem()
+		}
+		if f.Kind() == reflect.Struct || f.Kind() == reflect.Interface {
+			return true
+		}
+	}
+	return false
+}

@@ -127,7 +127,7 @@ func (t *Tools) call(ctx context.Context, tool *tool, arguments json.RawMessage)
 		return nil, fmt.Errorf("its result has %d bytes, more than %d", len(result), maxResult)
 	case len(result) == 0:
 		return []byte("null"), nil
-	case !json.Valid(result):
+	case !tool.schema.typed && !json.Valid(result):
 		return nil, errors.New("its result is not JSON")
 	}
 	return result, nil

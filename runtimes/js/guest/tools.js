@@ -7,7 +7,7 @@
   const { parse, stringify } = cloche;
   const { Promise, Object, Error } = globalThis;
   const { defineProperty, getPrototypeOf, prototype: root } = Object;
-  const charAt = cloche.uncurry(String.prototype.charAt);
+  const codeAt = cloche.uncurry(String.prototype.charCodeAt);
   const rest = cloche.uncurry(String.prototype.slice);
   const resolved = Promise.resolve.bind(Promise);
   const rejected = Promise.reject.bind(Promise);
@@ -25,14 +25,19 @@
     const head = `{"async":true,"name":${stringify(name)},"arguments":`;
     const short = name.slice(name.indexOf(".") + 1);
     const { [short]: tool } = {
-      [short](...given) {
+      [short](first) {
         let reply;
         try {
-          reply = cloche.tool(`${head}${stringify(named(given)) ?? "null"}}`);
+          const text = arguments.length === 1 && typeof first === "object" && first !== null && getPrototypeOf(first) === root
+            ? stringify(first) : stringify(named(arguments));
+          reply = cloche.tool(head + (text ?? "null") + "}");
         } catch (error) {
           return rejected(error);
         }
-        if (typeof reply !== "number") return settled(reply);
+        if (typeof reply !== "number") {
+          if (codeAt(reply, 0) !== 48) return rejected(failure(rest(reply, 1), tool));
+          return resolved(parse(rest(reply, 1)));
+        }
         return new Promise((resolve, reject) => {
           cloche.expect(reply, (frame) => {
             if (typeof frame === "string") return reject(failure(frame));
@@ -41,23 +46,16 @@
         });
       },
     };
-    const settled = (reply) => {
-      if (charAt(reply, 0) === "1") return rejected(failure(rest(reply, 1), tool));
-      return resolved(parse(rest(reply, 1)));
-    };
     // The arguments as one object.
     const named = (given) => {
       const first = given[0];
       if (given.length === 0 || given.length === 1 && first === undefined) return {};
-      if (given.length === 1 && typeof first === "object" && first !== null) {
-        const proto = getPrototypeOf(first);
-        if (proto === root || proto === null) return first;
-      }
+      if (given.length === 1 && typeof first === "object" && first !== null && getPrototypeOf(first) === null) return first;
       if (given.length > parameters.length) {
         throw new TypeError(`${name} takes ${parameters.length} arguments (${parameters.map((p) => p.name).join(", ")}), ${given.length} were given`);
       }
       const object = { __proto__: null };
-      given.forEach((value, i) => { object[parameters[i].name] = value; });
+      for (let i = 0; i < given.length; i++) object[parameters[i].name] = given[i];
       return object;
     };
     defineProperty(tool, "length", { value: parameters.length, configurable: true });
