@@ -14,6 +14,7 @@ import (
 // fetched is what a program asked for by fetch.
 type fetched struct {
 	Method, URL, Redirect string
+	Async                 bool
 	Headers               [][2]string
 	Body                  *struct {
 		Bytes int `json:"$bytes"`
@@ -39,7 +40,11 @@ func fakeNet(t *testing.T, requests *[]fetched, reply func(fetched) (header any,
 		*requests = append(*requests, f)
 		header, body := reply(f)
 		text, _ := json.Marshal(header)
-		return append(binary.LittleEndian.AppendUint32([]byte{0}, uint32(len(text))), append(text, body...)...), nil
+		if !f.Async {
+			t.Errorf("%s %s would keep the program from doing anything else", f.Method, f.URL)
+		}
+		// Answered at once: 1, and the frame.
+		return append(binary.LittleEndian.AppendUint32([]byte{0, 1, 0}, uint32(len(text))), append(text, body...)...), nil
 	}
 }
 
@@ -93,13 +98,14 @@ func TestFetch(t *testing.T) {
 func TestFetchRefused(t *testing.T) {
 	for reply, want := range map[string]string{
 		"\x01" + `{"name":"PermissionError","message":"169.254.169.254 is not allowed"}`: "TypeError fetch failed: 169.254.169.254 is not allowed PermissionError",
-		"\x01not JSON":             "TypeError fetch failed: the host refused Error",
-		"\x01":                     "TypeError fetch failed: the host refused Error",
-		"":                         "TypeError fetch failed: the host refused Error",
-		"\x00":                     "TypeError fetch failed: the host's answer is malformed RangeError",
-		"\x00\xff\xff\xff\xff{}":   "TypeError fetch failed: the host's answer is malformed SyntaxError",
-		"\x00\x02\x00\x00\x00[]":   "TypeError fetch failed: the host's answer is malformed undefined",
-		"\x00\x04\x00\x00\x00null": "TypeError fetch failed: the host's answer is malformed TypeError",
+		"\x01not JSON":                     "TypeError fetch failed: the host refused Error",
+		"\x01":                             "TypeError fetch failed: the host refused Error",
+		"":                                 "TypeError fetch failed: the host refused Error",
+		"\x00\x01\x01{}":                   "TypeError fetch failed: the host refused Error",
+		"\x00":                             "TypeError fetch failed: the host's answer is malformed RangeError",
+		"\x00\x01\x00\xff\xff\xff\xff{}":   "TypeError fetch failed: the host's answer is malformed SyntaxError",
+		"\x00\x01\x00\x02\x00\x00\x00[]":   "TypeError fetch failed: the host's answer is malformed undefined",
+		"\x00\x01\x00\x04\x00\x00\x00null": "TypeError fetch failed: the host's answer is malformed TypeError",
 	} {
 		s := newSandbox(t)
 		s.door = func(context.Context, []byte) ([]byte, error) { return []byte(reply), nil }

@@ -19,6 +19,7 @@ type request struct {
 	URL      string                 `json:"url"`
 	Headers  [][2]string            `json:"headers"`
 	Redirect string                 `json:"redirect"`
+	Async    bool                   `json:"async"`
 	Raw      map[string]json.Number `json:"body"`
 	body     string
 }
@@ -65,7 +66,11 @@ func web(seen *[]string) hostfuncs.Handler {
 		if err != nil {
 			return nil, err
 		}
-		return append(append(binary.LittleEndian.AppendUint32(nil, uint32(len(head))), head...), body...), nil
+		reply := append(append(binary.LittleEndian.AppendUint32(nil, uint32(len(head))), head...), body...)
+		if r.Async { // answered at once: 1, and the frame
+			reply = append([]byte{1, 0}, reply...)
+		}
+		return reply, nil
 	}
 }
 

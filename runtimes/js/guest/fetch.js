@@ -11,6 +11,11 @@
   const opFetch = 0x12;
   const opRead = 0x16;
   const none = new Uint8Array(0);
+  // What Node calls the causes of failures.
+  const codes = {
+    __proto__: null, PermissionError: "EACCES", ResolveError: "ENOTFOUND", ConnectionRefusedError: "ECONNREFUSED",
+    ConnectionResetError: "ECONNRESET", ConnectionError: "ECONNABORTED", TimeoutError: "ETIMEDOUT", CertificateError: "ERR_TLS_CERT_ALTNAME_INVALID",
+  };
 
   const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
@@ -451,15 +456,21 @@
         reject(signal.reason);
       };
       signal?.addEventListener?.("abort", abort, { once: true });
-      id = cloche.ask(op, header, bytes, (frame) => {
+      const take = (frame) => {
         signal?.removeEventListener?.("abort", abort);
         if (typeof frame !== "string") return resolve(frame);
         const { name, message } = cloche.refusal(frame);
         const cause = new Error(message);
         cause.name = name;
+        if (name in codes) cause.code = codes[name];
         cause.stack = cause.toString();
         reject(new TypeError(`${words}: ${message}`, { cause }));
-      });
+      };
+      try {
+        id = cloche.ask(op, header, bytes, take);
+      } catch (cause) {
+        reject(new TypeError(`${words}: the host's answer is malformed`, { cause }));
+      }
     });
   }
 
