@@ -56,11 +56,14 @@ fuzz: ## run every fuzz target for FUZZTIME (20s)
 bench: setup ## measure starts, runs and resets
 	$(GOTEST) -run '^$$' -bench . -timeout 60m ./...
 
-redteam: ## run the red-team suite in the folder REDTEAM (../shared/redteam) against the engine
+redteam: ## run the red-team suite in the folder REDTEAM (../shared/redteam), and our own cases, against engine and MCP server
 	@test -f "$(REDTEAM)/run.py" || { \
 		echo "There is no red-team suite at $(REDTEAM): say where it is with make redteam REDTEAM=FOLDER"; exit 1; }
 	$(MAKE) setup
-	python3 "$(REDTEAM)/run.py" --cmd "$$($(MAKE) -s redteam-adapter) {request}"
+	@set -e; adapter=$$($(MAKE) -s redteam-adapter); for cases in "$(REDTEAM)/cases" testdata/redteam; do \
+		echo "$$cases"; \
+		python3 "$(REDTEAM)/run.py" --cases "$$cases" --cmd "$$adapter {request}" --mcp "$(CURDIR)/bin/cloche mcp"; \
+	done
 
 redteam-adapter: ## build the program through which the suite drives the engine, and print its path
 	@go build -o bin/redteam-adapter ./cmd/redteam-adapter
