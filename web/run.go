@@ -25,6 +25,9 @@ func (s *Server) execute(x *exchange, _ echo.Context) error {
 	if prior, err := x.remember(body); err != nil || prior != nil {
 		return s.repeat(x, prior, err)
 	}
+	if req.Language, err = s.languageFor(req.Language, req.Snapshot, x.key); err != nil {
+		return err
+	}
 	o, err := req.options(req.Language, x.key)
 	if err != nil {
 		return err
@@ -35,11 +38,14 @@ func (s *Server) execute(x *exchange, _ echo.Context) error {
 	}
 	run := s.newExecution(x, "", o.Language, &req.TurnFields)
 	run.network = o.Network != nil
-	if o.Tools, err = registry(req.Tools, func() *execution { return run }); err != nil {
+	if o.Tools, err = registry(req.Tools); err != nil {
 		return err
 	}
 	if o.Tools != nil && streamFormat(x.r) == formatNone && !prefersAsync(x.r) {
 		return invalidf("tools need a stream, by which their calls come: send Accept: text/event-stream or application/x-ndjson, or Prefer: respond-async")
+	}
+	if req.Snapshot != "" {
+		return s.perform(x, run, s.fromSnapshot(run, &req, o, t))
 	}
 	return s.perform(x, run, program{
 		collect: req.Collect, timeout: o.Limits.Timeout,
@@ -55,6 +61,27 @@ func (s *Server) execute(x *exchange, _ echo.Context) error {
 			return res, res.Files(), nil
 		},
 	})
+}
+
+// fromSnapshot runs one program in a sandbox that goes on from a snapshot, and is not kept.
+func (s *Server) fromSnapshot(run *execution, req *ExecuteRequest, o engine.Options, t engine.Turn) program {
+	var eng *engine.Session
+	return program{
+		collect: req.Collect, timeout: o.Limits.Timeout,
+		run: func(ctx context.Context, onEvent func(engine.Event)) (_ *engine.Result, _ *engine.Files, err error) {
+			if eng, err = s.open(ctx, run.key, req.Snapshot, o); err != nil {
+				return nil, nil, err
+			}
+			t.ID, t.OnEvent = run.id, onEvent
+			res, err := eng.Run(ctx, t)
+			return res, eng.Files(), err
+		},
+		over: func() {
+			if eng != nil {
+				s.closeEngine(run.id, eng)
+			}
+		},
+	}
 }
 
 // program is what perform runs.
@@ -148,6 +175,7 @@ func (s *Server) drive(run *execution, p program) {
 	until := time.Now().Add(p.timeout)
 	var files *engine.Files
 	var err error
+	ctx = withExecution(ctx, run)
 	res, files, err = p.run(ctx, func(e engine.Event) { run.log.add(eventOf(e), ctx.Done(), until) })
 	if err == nil {
 		run.status = res.Status

@@ -30,15 +30,16 @@ import (
 
 // Server answers HTTP requests.
 type Server struct {
-	cfg      Config
-	routes   *echo.Echo
-	keys     keyring
-	gate     *gate
-	runs     *executions
-	named    *idempotency
-	audit    *audit
-	metrics  *metrics
-	sessions *sessions
+	cfg       Config
+	routes    *echo.Echo
+	keys      keyring
+	gate      *gate
+	runs      *executions
+	named     *idempotency
+	audit     *audit
+	metrics   *metrics
+	sessions  *sessions
+	snapshots *snapshots
 
 	// stopping says that no new work is taken; ended is the context of all runs, cancelled when their time is over.
 	stopping atomic.Bool
@@ -77,6 +78,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("new server: %w", err)
 	}
 	s.metrics = newMetrics(s)
+	s.snapshots = newSnapshots()
 	s.sessions = newSessions(s)
 	s.route()
 	return s, nil
@@ -118,7 +120,15 @@ func (s *Server) table() []route {
 		{"POST", "/v1/sessions/:id/interrupt", s.interruptSession},
 		{"POST", "/v1/sessions/:id/reset", s.resetSession},
 
+		{"POST", "/v1/sessions/:id/fork", s.forkSession},
+		{"POST", "/v1/sessions/:id/snapshots", s.createSnapshot},
 		{"GET", "/v1/sessions/:id/ws", s.sessionSocket},
+
+		{"GET", "/v1/snapshots", s.listSnapshots},
+		{"POST", "/v1/snapshots/import", s.importSnapshot},
+		{"GET", "/v1/snapshots/:id", s.getSnapshot},
+		{"DELETE", "/v1/snapshots/:id", s.deleteSnapshot},
+		{"GET", "/v1/snapshots/:id/export", s.exportSnapshot},
 
 		{"GET", "/v1/sessions/:id/files", s.listFiles},
 		{"GET", "/v1/sessions/:id/files/*", s.getFile},
@@ -341,7 +351,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 	s.end(errServerStopping)
 	<-done
-	return errors.Join(err, s.sessions.close(), s.audit.close())
+	return errors.Join(err, s.sessions.close(), s.snapshots.close(), s.audit.close())
 }
 
 // Close is Shutdown that waits for nothing.

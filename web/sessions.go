@@ -82,6 +82,9 @@ func (s *Server) createSession(x *exchange, _ echo.Context) error {
 	if prior, err := x.remember(body); err != nil || prior != nil {
 		return s.repeat(x, prior, err)
 	}
+	if req.Language, err = s.languageFor(req.Language, req.Snapshot, x.key); err != nil {
+		return err
+	}
 	o, err := req.options(req.Language, x.key)
 	if err != nil {
 		return err
@@ -91,7 +94,7 @@ func (s *Server) createSession(x *exchange, _ echo.Context) error {
 	if req.OnError != "" && req.OnError != engine.OnErrorKeep && req.OnError != engine.OnErrorRollback {
 		return invalidf("on_error is %s: use keep or rollback", quoted(req.OnError))
 	}
-	if o.Tools, err = registry(req.Tools, sn.current); err != nil {
+	if o.Tools, err = registry(req.Tools); err != nil {
 		return err
 	}
 	sn.network = o.Network != nil
@@ -108,7 +111,7 @@ func (s *Server) createSession(x *exchange, _ echo.Context) error {
 	if err := s.sessions.enter(x.key); err != nil {
 		return err
 	}
-	if sn.eng, err = s.cfg.Engine.Open(x.r.Context(), o); err != nil {
+	if sn.eng, err = s.open(x.r.Context(), x.key, req.Snapshot, o); err != nil {
 		s.sessions.leave(x.key)
 		return err
 	}
@@ -307,9 +310,11 @@ func (r *sessions) expire(sn *session, now time.Time) {
 	}
 }
 
-func (s *Server) closeSession(sn *session) {
-	if err := sn.eng.Close(); err != nil {
-		s.log(slog.LevelError, "error", "close session", slog.String("session", sn.id), slog.String("error", err.Error()))
+func (s *Server) closeSession(sn *session) { s.closeEngine(sn.id, sn.eng) }
+
+func (s *Server) closeEngine(id string, eng *engine.Session) {
+	if err := eng.Close(); err != nil {
+		s.log(slog.LevelError, "error", "close session", slog.String("session", id), slog.String("error", err.Error()))
 	}
 }
 

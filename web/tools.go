@@ -49,8 +49,14 @@ type toolCall struct {
 	Outcome   string          `json:"outcome"` // pending
 }
 
-// registry offers the client's tools. current is the run that makes a call.
-func registry(specs []ToolSpec, current func() *execution) (*hostfuncs.Registry, error) {
+type executionContext struct{}
+
+func withExecution(ctx context.Context, run *execution) context.Context {
+	return context.WithValue(ctx, executionContext{}, run)
+}
+
+// registry offers the client's tools. A call goes to the client of the run that makes it.
+func registry(specs []ToolSpec) (*hostfuncs.Registry, error) {
 	if len(specs) == 0 {
 		return nil, nil
 	}
@@ -65,8 +71,8 @@ func registry(specs []ToolSpec, current func() *execution) (*hostfuncs.Registry,
 			tool.Timeout = time.Duration(*spec.TimeoutMS) * time.Millisecond
 		}
 		tool.Call = func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
-			run := current()
-			if run == nil {
+			run, ok := ctx.Value(executionContext{}).(*execution)
+			if !ok {
 				return nil, hostfuncs.Refuse("ToolError", "nobody is there to answer")
 			}
 			return run.call(ctx, spec.Name, arguments)

@@ -53,6 +53,8 @@ type SandboxFields struct {
 	Files []FileContent `json:"files,omitempty"`
 	// Limits may ask for less or more than the key's defaults, up to the key's maximum.
 	Limits *Limits `json:"limits,omitempty"`
+	// Snapshot is the id of one to go on from.
+	Snapshot string `json:"snapshot,omitempty"`
 	// Network opens the network. Without it there is none.
 	Network *Network `json:"network,omitempty"`
 	// Tools are functions of the client's that programs may call.

@@ -1,0 +1,326 @@
+package web
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/cloche-dev/cloche/engine"
+)
+
+// SnapshotRequest is the body of POST /v1/sessions/{id}/snapshots, which may be empty.
+type SnapshotRequest struct {
+	// Metadata is the client's own.
+	Metadata map[string]string `json:"metadata,omitempty"`
+}
+
+// SnapshotInfo is what a snapshot is.
+type SnapshotInfo struct {
+	ID          string            `json:"id"`
+	Language    string            `json:"language"`
+	CreatedAt   time.Time         `json:"created_at"`
+	SessionID   string            `json:"session_id,omitempty"` // it was taken of; not of one that was imported
+	Turns       int               `json:"turns"`
+	MemoryBytes uint64            `json:"memory_bytes"`
+	FileBytes   uint64            `json:"file_bytes"`
+	Metadata    map[string]string `json:"metadata,omitempty"`
+}
+
+// SnapshotList answers GET /v1/snapshots, oldest first.
+type SnapshotList struct {
+	Snapshots []SnapshotInfo `json:"snapshots"`
+}
+
+// ForkRequest is the body of POST /v1/sessions/{id}/fork.
+type ForkRequest struct {
+	// Count is how many sessions are made, 1 if it is left out.
+	Count *uint64 `json:"count,omitempty"`
+}
+
+// snapshot is one of the engine's with its owner.
+type snapshot struct {
+	info SnapshotInfo
+	key  *Key
+	eng  *engine.Snapshot
+}
+
+// snapshots are those that can be restored.
+type snapshots struct {
+	mu   sync.Mutex
+	all  map[string]*snapshot
+	held map[*Key]int // there, or being made
+}
+
+// maxSnapshots is how many a key may have, and maxForks how many sessions one request makes.
+const (
+	maxSnapshots = 64
+	maxForks     = 100
+)
+
+func newSnapshots() *snapshots {
+	return &snapshots{all: map[string]*snapshot{}, held: map[*Key]int{}}
+}
+
+// enter takes one of the key's places; leave gives it back.
+func (r *snapshots) enter(k *Key) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.held[k] >= maxSnapshots {
+		return tooMany("this key has %d snapshots, and may not have more: delete one", r.held[k])
+	}
+	r.held[k]++
+	return nil
+}
+
+func (r *snapshots) leave(k *Key) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.held[k]--; r.held[k] == 0 {
+		delete(r.held, k)
+	}
+}
+
+func (r *snapshots) add(k *Key, session string, sn *engine.Snapshot, metadata map[string]string) SnapshotInfo {
+	i := sn.Info()
+	s := &snapshot{key: k, eng: sn, info: SnapshotInfo{
+		ID: "snap_" + strings.ToLower(rand.Text()), Language: i.Language, CreatedAt: time.Now().UTC(), SessionID: session, Turns: i.Turns,
+		MemoryBytes: i.MemoryBytes, FileBytes: i.FileBytes, Metadata: metadata,
+	}}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all[s.info.ID] = s
+	return s.info
+}
+
+func (r *snapshots) find(id string, k *Key) (*snapshot, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s := r.all[id]; s != nil && s.key == k {
+		return s, nil
+	}
+	return nil, notFound("snapshot", id)
+}
+
+func (r *snapshots) close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var errs []error
+	for _, s := range r.all {
+		errs = append(errs, s.eng.Close())
+	}
+	clear(r.all)
+	clear(r.held)
+	return errors.Join(errs...)
+}
+
+func (s *Server) createSnapshot(x *exchange, c echo.Context) error {
+	var req SnapshotRequest
+	if _, err := x.readJSON(&req, true); err != nil {
+		return err
+	}
+	if err := checkMetadata(req.Metadata); err != nil {
+		return err
+	}
+	return s.withFiles(x, c, func(sn *session, _ *engine.Files) error {
+		return s.keep(x, sn.id, req.Metadata, func() (*engine.Snapshot, error) { return sn.eng.Snapshot(x.r.Context()) })
+	})
+}
+
+// keep makes a snapshot and answers with what it is.
+func (s *Server) keep(x *exchange, session string, metadata map[string]string, take func() (*engine.Snapshot, error)) error {
+	if err := s.snapshots.enter(x.key); err != nil {
+		return err
+	}
+	sn, err := take()
+	if err != nil {
+		s.snapshots.leave(x.key)
+		return err
+	}
+	info := s.snapshots.add(x.key, session, sn, metadata)
+	x.Header().Set("Location", "/v1/snapshots/"+info.ID)
+	return x.reply(http.StatusCreated, info)
+}
+
+func (s *Server) listSnapshots(x *exchange, _ echo.Context) error {
+	list := SnapshotList{Snapshots: []SnapshotInfo{}}
+	s.snapshots.mu.Lock()
+	for _, sn := range s.snapshots.all {
+		if sn.key == x.key {
+			list.Snapshots = append(list.Snapshots, sn.info)
+		}
+	}
+	s.snapshots.mu.Unlock()
+	slices.SortFunc(list.Snapshots, func(a, b SnapshotInfo) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	return x.reply(http.StatusOK, list)
+}
+
+func (s *Server) getSnapshot(x *exchange, c echo.Context) error {
+	sn, err := s.snapshots.find(c.Param("id"), x.key)
+	if err != nil {
+		return err
+	}
+	return x.reply(http.StatusOK, sn.info)
+}
+
+func (s *Server) deleteSnapshot(x *exchange, c echo.Context) error {
+	sn, err := s.snapshots.find(c.Param("id"), x.key)
+	if err != nil {
+		return err
+	}
+	s.snapshots.mu.Lock()
+	mine := s.snapshots.all[sn.info.ID] == sn
+	delete(s.snapshots.all, sn.info.ID)
+	s.snapshots.mu.Unlock()
+	if !mine {
+		return notFound("snapshot", sn.info.ID)
+	}
+	s.snapshots.leave(x.key)
+	if err := sn.eng.Close(); err != nil {
+		return err
+	}
+	x.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// exportSnapshot answers with a file that this deployment, and no other, takes back.
+func (s *Server) exportSnapshot(x *exchange, c echo.Context) error {
+	sn, err := s.snapshots.find(c.Param("id"), x.key)
+	if err != nil {
+		return err
+	}
+	h := x.Header()
+	h.Set("Content-Type", "application/octet-stream")
+	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": sn.info.ID + ".cloche"}))
+	if _, err := sn.eng.WriteTo(slowly{x}); err != nil {
+		if x.status != 0 {
+			panic(http.ErrAbortHandler) // it must not seem whole
+		}
+		return err
+	}
+	_ = x.control.SetWriteDeadline(time.Time{})
+	return nil
+}
+
+// maxImport bounds a snapshot file. One is read as a whole before any of it is used.
+const maxImport = 1 << 30
+
+func (s *Server) importSnapshot(x *exchange, _ echo.Context) error {
+	if e := checkEncoding(x.r); e != nil {
+		return e
+	}
+	if err := s.begin(); err != nil {
+		return err
+	}
+	defer s.work.Done()
+	body, err := x.upload(maxImport)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	return s.keep(x, "", nil, func() (*engine.Snapshot, error) {
+		sn, err := s.cfg.Engine.ReadSnapshot(body)
+		if err != nil && body.err != nil {
+			err = body.err
+		}
+		return sn, err
+	})
+}
+
+// open makes an engine session: a new one, or one that goes on from a snapshot, under the options o. The files are
+// written either way.
+func (s *Server) open(ctx context.Context, k *Key, id string, o engine.Options) (*engine.Session, error) {
+	if id == "" {
+		return s.cfg.Engine.Open(ctx, o)
+	}
+	sn, err := s.snapshots.find(id, k)
+	if err != nil {
+		return nil, err
+	}
+	put := o.Files
+	o.Files = nil
+	eng, err := s.cfg.Engine.RestoreWith(ctx, sn.eng, o)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range put {
+		if err := eng.Files().WriteFile(f.Path, f.Content); err != nil {
+			return nil, errors.Join(fileError(err), eng.Close())
+		}
+	}
+	return eng, nil
+}
+
+// languageFor is the language of a request: that of its snapshot where it does not say.
+func (s *Server) languageFor(language, snapshot string, k *Key) (string, error) {
+	if snapshot == "" || language != "" {
+		return language, nil
+	}
+	sn, err := s.snapshots.find(snapshot, k)
+	if err != nil {
+		return "", err
+	}
+	return sn.info.Language, nil
+}
+
+// forkSession makes sessions that go on from where this one is.
+func (s *Server) forkSession(x *exchange, c echo.Context) error {
+	var req ForkRequest
+	if _, err := x.readJSON(&req, true); err != nil {
+		return err
+	}
+	n := uint64(1)
+	if req.Count != nil {
+		n = *req.Count
+	}
+	if n < 1 || n > maxForks {
+		return invalidf("count is %d, must be from 1 to %d", n, maxForks)
+	}
+	return s.withFiles(x, c, func(sn *session, _ *engine.Files) error {
+		entered := 0
+		for ; entered < int(n); entered++ {
+			if err := s.sessions.enter(x.key); err != nil {
+				s.leave(x.key, entered)
+				return err
+			}
+		}
+		forks, err := sn.eng.Fork(x.r.Context(), int(n))
+		if err != nil {
+			s.leave(x.key, entered)
+			return err
+		}
+		list := SessionList{}
+		for _, eng := range forks {
+			fork := sn.fork(eng)
+			s.sessions.add(fork)
+			list.Sessions = append(list.Sessions, fork.info())
+		}
+		s.log(slog.LevelInfo, "operation", "fork", slog.String("session", sn.id), slog.Int("count", int(n)))
+		return x.reply(http.StatusCreated, list)
+	})
+}
+
+func (s *Server) leave(k *Key, n int) {
+	for range n {
+		s.sessions.leave(k)
+	}
+}
+
+// fork is a session like sn over another one of the engine.
+func (sn *session) fork(eng *engine.Session) *session {
+	sn.mu.Lock()
+	defer sn.mu.Unlock()
+	now := time.Now()
+	return &session{
+		id: eng.ID(), key: sn.key, language: sn.language, limits: sn.limits, network: sn.network, created: now, eng: eng,
+		use: make(chan struct{}, 1), used: now, idle: sn.idle, lifetime: sn.lifetime, metadata: sn.metadata,
+	}
+}

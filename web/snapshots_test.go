@@ -1,0 +1,72 @@
+package web_test
+
+import (
+	"testing"
+
+	"github.com/cloche-dev/cloche/web"
+)
+
+func TestForkAndSnapshot(t *testing.T) {
+	const other = "another-key-0123456789-0123456789-0123456789"
+	s := serve(t, func(c *web.Config) {
+		c.Keys[0].Policy.MaxSessions = 5
+		c.Keys = append(c.Keys, &web.Key{Name: "other", Hash: web.HashKey(other)})
+	})
+	for _, lang := range []struct{ name, set, change, get string }{
+		{"python", "x = 1\nopen('f','w').write('file')", "x = 2", "print(x, open('f').read())"},
+		{"javascript", "let x = 1; require('fs').writeFileSync('f', 'file')", "x = 2", "console.log(x, require('fs').readFileSync('f', 'utf8'))"},
+	} {
+		p := s.session(object{"language": lang.name, "metadata": object{"who": "me"}})
+		s.execute(p+"/execute", object{"code": lang.set}, "ok")
+		var info web.SnapshotInfo
+		r := s.do("POST", p+"/snapshots", object{"metadata": object{"step": "1"}}).must(201, &info)
+		if info.Language != lang.name || info.Turns != 1 || info.FileBytes == 0 || info.Metadata["step"] != "1" || r.header.Get("Location") != "/v1/snapshots/"+info.ID {
+			t.Errorf("%+v", info)
+		}
+		s.execute(p+"/execute", object{"code": lang.change}, "ok")
+		var forks web.SessionList
+		s.do("POST", p+"/fork", object{"count": 2}).must(201, &forks)
+		if len(forks.Sessions) != 2 || forks.Sessions[0].Metadata["who"] != "me" {
+			t.Fatalf("%+v", forks)
+		}
+		for _, f := range forks.Sessions {
+			if res := s.execute("/v1/sessions/"+f.ID+"/execute", object{"code": lang.get}, "ok"); res.Stdout != "2 file\n" {
+				t.Errorf("fork: %+v", res)
+			}
+		}
+		s.do("POST", p+"/fork", object{"count": 3}).mustFail(429, "too_many_requests", "delete one")
+		if res := s.run(object{"snapshot": info.ID, "code": lang.get}, "ok"); res.Stdout != "1 file\n" || res.Language != lang.name {
+			t.Errorf("run: %+v", res)
+		}
+		exported := s.do("GET", "/v1/snapshots/"+info.ID+"/export", nil).must(200, nil)
+		var imported web.SnapshotInfo
+		s.do("POST", "/v1/snapshots/import", exported.body).must(201, &imported)
+		q := s.session(object{"snapshot": imported.ID, "files": []object{{"path": "f", "content": "new"}}})
+		if res := s.execute(q+"/execute", object{"code": lang.get}, "ok"); res.Stdout != "1 new\n" {
+			t.Errorf("restored: %+v", res)
+		}
+		exported.body[len(exported.body)/2] ^= 1
+		s.do("POST", "/v1/snapshots/import", exported.body).mustFail(400, "invalid_request", "snapshot")
+		s.do("POST", "/v1/execute", object{"snapshot": "snap_x", "code": "1"}).mustFail(404, "not_found", "snapshot")
+		s.do("POST", "/v1/sessions", object{"snapshot": info.ID, "language": map[string]string{"python": "javascript", "javascript": "python"}[lang.name]}).mustFail(400, "invalid_request", "snapshot")
+		s.key = other
+		s.do("GET", "/v1/snapshots/"+info.ID, nil).mustFail(404, "not_found", "snapshot")
+		s.do("POST", "/v1/execute", object{"snapshot": info.ID, "code": "1"}).mustFail(404, "not_found", "snapshot")
+		s.key = secret
+		var list web.SnapshotList
+		s.do("GET", "/v1/snapshots", nil).must(200, &list)
+		if len(list.Snapshots) != 2 || list.Snapshots[0].ID != info.ID {
+			t.Errorf("%+v", list)
+		}
+		for _, sn := range list.Snapshots {
+			if r := s.do("DELETE", "/v1/snapshots/"+sn.ID, nil); r.status != 204 {
+				t.Errorf("delete: %d %s", r.status, r.body)
+			}
+		}
+		var sessions web.SessionList
+		s.do("GET", "/v1/sessions", nil).must(200, &sessions)
+		for _, sn := range sessions.Sessions {
+			s.do("DELETE", "/v1/sessions/"+sn.ID, nil)
+		}
+	}
+}
