@@ -117,7 +117,7 @@ func (t *Tools) call(ctx context.Context, tool *tool, arguments json.RawMessage)
 			return nil, notCalled{err}
 		}
 	}
-	result, err := tool.Call(ctx, arguments)
+	result, err := tool.answer(ctx, arguments)
 	switch {
 	case err != nil && context.Cause(ctx) == errToolTime:
 		return nil, errToolTime
@@ -131,6 +131,34 @@ func (t *Tools) call(ctx context.Context, tool *tool, arguments json.RawMessage)
 		return nil, errors.New("its result is not JSON")
 	}
 	return result, nil
+}
+
+// answer calls the tool. One whose time is bounded is left alone when that is over, whether it heeds its context or not.
+func (t *tool) answer(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
+	if t.Timeout == 0 {
+		return t.Call(ctx, arguments)
+	}
+	type answer struct {
+		result json.RawMessage
+		err    error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		var a answer
+		defer func() {
+			if fault := recover(); fault != nil {
+				a.err = fmt.Errorf("fault: %v", fault)
+			}
+			done <- a
+		}()
+		a.result, a.err = t.Call(ctx, arguments)
+	}()
+	select {
+	case a := <-done:
+		return a.result, a.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 var errToolTime = errors.New("the tool took longer than it may")
