@@ -174,6 +174,7 @@ type FileEntry struct {
 // tree is a sandbox's file tree with the host folders and archives that are mounted in it.
 type tree struct {
 	*vfs.Namespace
+	base   *vfs.Template // with the mounts
 	mounts []io.Closer
 }
 
@@ -192,6 +193,7 @@ func (t *tree) fill(base *vfs.Template, further []vfs.Mount, o Options, l limits
 	if err != nil {
 		return err
 	}
+	t.base = base
 	t.Namespace = base.New(vfs.Options{
 		Bytes: int64(l.DiskBytes), Inodes: int64(l.Inodes),
 		Now: func() int64 { return clock.Now().UnixNano() },

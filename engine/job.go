@@ -43,6 +43,9 @@ type Options struct {
 	// OnError says what becomes of a session's turn that does not end with status ok: OnErrorKeep or OnErrorRollback.
 	// Empty means OnErrorKeep.
 	OnError string
+	// HistoryBytes is what the states after a session's earlier turns may hold besides the present one; the oldest are
+	// dropped first. Zero means 32 MiB, a negative number none. See Session.Rollback.
+	HistoryBytes int64
 	// Packages are pure-Python packages that programs can import besides those that are linked in: names, with versions if
 	// need be ("requests", "httpx>=0.27"). What the cache folder lacks is downloaded with pip when the sandbox is made; its
 	// versions are then fixed. JavaScript has no use for them.

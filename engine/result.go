@@ -57,6 +57,8 @@ type Result struct {
 	ToolCalls    []hostfuncs.ToolCall    `json:"tool_calls,omitempty"`
 	HTTPRequests []hostfuncs.HTTPRequest `json:"http_requests,omitempty"`
 	Usage        limits.Usage            `json:"usage"`
+	// State is what a session's turn did to its names, as the guest tells it. Nil: nothing, or it was rolled back.
+	State *StateCard `json:"state,omitempty"`
 	// RolledBack says that the session is as it was before this turn.
 	RolledBack bool `json:"rolled_back,omitempty"`
 

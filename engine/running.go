@@ -18,6 +18,7 @@ import (
 
 // running is what the host holds for a turn while it runs: where its output goes, and what bounds it.
 type running struct {
+	session        bool
 	limits         limits.Limits
 	stdout, stderr capped
 	shown          displays
@@ -100,7 +101,11 @@ func (r *running) record(res *Result, inst *vm.Instance, t *tree, out runtimes.O
 		res.Truncated = &t
 	}
 	linear, wall := inst.Linear(), time.Since(r.deadline.start)
-	private, errPrivate := linear.PrivateBytes()
+	var private uint64
+	var errPrivate error
+	if !r.session { // whose pages are counted when its state is frozen
+		private, errPrivate = linear.PrivateBytes()
+	}
 	res.Usage = limits.Usage{
 		Start: res.Usage.Start, Wall: wall, Compute: wall - r.deadline.waited, Fuel: r.meter.Used(),
 		MemoryPeakBytes: linear.Size(), PrivateBytes: private,
@@ -114,6 +119,7 @@ func (r *running) record(res *Result, inst *vm.Instance, t *tree, out runtimes.O
 	}
 	if err == nil {
 		res.cameBack(out, r.deadline, memory)
+		res.State = stateCard(out.State)
 	} else {
 		res.cut = true
 		err = res.cutShort(err, linear.Denied(), memory)

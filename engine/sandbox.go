@@ -110,10 +110,7 @@ func (s *sandbox) release() error {
 	if s.tree != nil {
 		err = errors.Join(err, s.tree.close())
 	}
-	if s.inst != nil {
-		s.lang.pool.Put(s.inst)
-		s.inst = nil
-	}
+	s.vacate()
 	return err
 }
 
@@ -146,7 +143,7 @@ func (s *sandbox) run(ctx context.Context, t Turn) (*Result, error) {
 		return s.lang.Driver.Interrupt(ctx, s.inst, s.lang.Info)
 	})
 	r.deadline.yield = func() { s.inst.Yield(&r.meter) }
-	r.deadline.asked = s.asked
+	r.deadline.asked, r.session = s.asked, s.session
 	s.inst.Linear().SetLimit(wholePages(lim.MemoryBytes))
 	if err := s.state.Renew(r.wasi(s.tree, t.Stdin, s.random)); err != nil {
 		return nil, err

@@ -26,7 +26,8 @@ type Session struct {
 	// mu is held while a turn runs, and guards all below up to infoMu.
 	mu     sync.Mutex
 	sb     *sandbox
-	now    *state // after the last turn that was not rolled back
+	now    *state    // after the last turn that was not rolled back
+	past   []*moment // the history, oldest first
 	closed bool
 
 	// infoMu is held for moments only, and guards what can be asked while a turn runs.
@@ -80,6 +81,7 @@ func (e *Engine) session(sb *sandbox, st *state) *Session {
 	now := time.Now()
 	s := &Session{eng: e, id: newID("ses_"), sb: sb, now: st}
 	s.info = SessionInfo{ID: s.id, Language: sb.opts.language(), Created: now, LastUsed: now, Turns: st.turns}
+	s.remember(&HistoryEntry{Turn: st.turns, Time: now})
 	return s
 }
 
@@ -122,14 +124,17 @@ func (s *Session) Run(ctx context.Context, t Turn) (*Result, error) {
 	}
 	res, err := s.sb.run(ctx, t)
 	if err == nil && res.Status != StatusOK && s.sb.opts.OnError == OnErrorRollback && s.sb.inst != nil {
-		s.sb.lang.pool.Put(s.sb.inst) // it came back in order
-		s.sb.inst = nil
+		s.sb.vacate() // it came back in order
 	}
 	if s.sb.inst != nil {
 		s.sb.copied = false
 		next, errFreeze := s.sb.freeze()
 		if errFreeze == nil {
 			s.advance(next)
+			if res != nil {
+				res.Usage.PrivateBytes = next.vm.Memory.Bytes()
+			}
+			s.remember(entryOf(res, next))
 			return res, errors.Join(err, s.sb.state.Commit())
 		}
 		err = errors.Join(err, fmt.Errorf("keep the state after the turn, which is undone: %w", errFreeze))
@@ -141,7 +146,7 @@ func (s *Session) Run(ctx context.Context, t Turn) (*Result, error) {
 	s.sb.state.Rollback()
 	s.sb.turns = s.now.turns
 	if res != nil {
-		res.RolledBack, res.FilesChanged = true, nil
+		res.RolledBack, res.FilesChanged, res.State = true, nil, nil
 	}
 	return res, err
 }
@@ -177,6 +182,8 @@ func (s *Session) Reset(ctx context.Context) error {
 		return s.end(fmt.Errorf("reset the session, which is over: %w", err))
 	}
 	s.advance(st)
+	s.forget(0)
+	s.remember(&HistoryEntry{Time: time.Now()})
 	return nil
 }
 
@@ -184,6 +191,7 @@ func (s *Session) Reset(ctx context.Context) error {
 func (s *Session) end(why error) error {
 	s.closed = true
 	s.advance(nil)
+	s.forget(0)
 	return errors.Join(why, s.sb.close())
 }
 

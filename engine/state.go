@@ -102,13 +102,18 @@ func (s *sandbox) wake(ctx context.Context, st *state) error {
 
 // park gives instance and place back. The state that the caller has is all that is left of the memory.
 func (s *sandbox) park() {
-	if s.inst != nil {
-		s.lang.pool.Put(s.inst)
-		s.inst = nil
-	}
+	s.vacate()
 	if s.seated {
 		s.seated = false
 		s.eng.leave()
+	}
+}
+
+// vacate gives back the instance, if there is one.
+func (s *sandbox) vacate() {
+	if s.inst != nil {
+		s.lang.pool.Put(s.inst)
+		s.inst = nil
 	}
 }
 
@@ -121,11 +126,7 @@ func (e *Engine) revive(l *loaded, o Options, st *state) (*sandbox, error) {
 	if !o.Clock.IsZero() {
 		s.clock = wasi.NewFixedClock(st.now, 0)
 	}
-	err := s.setRandom(st)
-	if err == nil {
-		err = s.furnish(st)
-	}
-	if err != nil {
+	if err := s.furnish(st); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
@@ -145,6 +146,19 @@ func (s *sandbox) furnish(st *state) error {
 	var err error
 	if s.tree, err = s.replant(st); err != nil {
 		return fmt.Errorf("restore the files: %w", err)
+	}
+	return s.reopen(st)
+}
+
+// reopen makes the descriptors, and what else is beside memory and files, those of a state.
+func (s *sandbox) reopen(st *state) (err error) {
+	if s.state != nil {
+		err = s.state.Close()
+		s.state = nil
+	}
+	s.turns, s.copied = st.turns, st.copied
+	if err = errors.Join(err, s.setRandom(st)); err != nil {
+		return err
 	}
 	if s.state, err = wasi.New(wasi.Config{FS: s.tree.Namespace, OpenFiles: int(s.limits.OpenFiles)}); err != nil {
 		return err
@@ -168,7 +182,7 @@ func (s *sandbox) replant(st *state) (*tree, error) {
 	}
 	if len(s.opts.Mounts) == 0 && len(packages) == 0 && st.files != nil {
 		ns, err := s.lang.Template.FromSnapshot(st.files, o)
-		return &tree{Namespace: ns}, err
+		return &tree{Namespace: ns, base: s.lang.Template}, err
 	}
 	exported := st.exported
 	if exported == nil {
@@ -183,6 +197,7 @@ func (s *sandbox) replant(st *state) (*tree, error) {
 	if err != nil {
 		return nil, errors.Join(err, t.close())
 	}
+	t.base = base
 	files, err := base.Import(bytes.NewReader(exported), o)
 	if err == nil {
 		t.Namespace, err = base.FromSnapshot(files, o)
@@ -191,6 +206,18 @@ func (s *sandbox) replant(st *state) (*tree, error) {
 		return nil, errors.Join(err, t.close())
 	}
 	return t, nil
+}
+
+// transplant are the files of a state that was taken of a sandbox like this one, for its own tree.
+func (s *sandbox) transplant(st *state) (*vfs.Snapshot, error) {
+	if s.tree.base == s.lang.Template {
+		return st.files, nil
+	}
+	var b bytes.Buffer
+	if err := st.files.Export(&b); err != nil {
+		return nil, err
+	}
+	return s.tree.base.Import(&b, vfs.Options{Bytes: int64(s.limits.DiskBytes), Inodes: int64(s.limits.Inodes)})
 }
 
 // language is that of the options, as it is told.

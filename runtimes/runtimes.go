@@ -100,7 +100,12 @@ type Outcome struct {
 	// Unreported says that the interpreter could not tell how the program ended: that it was OutOfMemory is likely, unless it
 	// was refused none, and then the program has broken what would have told.
 	Unreported bool
+	// State is what a session's turn did to its names, as the guest tells it: JSON of at most MaxState bytes, or nil.
+	State json.RawMessage
 }
+
+// MaxState bounds Outcome.State: a few hundred names with a line each.
+const MaxState = 256 << 10
 
 // GuestError is an uncaught exception. Its texts are the guest's and not to be trusted.
 type GuestError struct {

@@ -218,6 +218,7 @@ func (l *Linear) Save() (*Delta, error) {
 	if l.frozen != nil {
 		s.old = walker{extents: l.frozen.extents}
 		s.new.extents = make([]extent, 0, len(l.frozen.extents)+16)
+		s.kept = make([]extent, 0, len(l.frozen.extents)+16)
 	}
 	err = l.eachWritten(s.stretch)
 	if err == nil && !s.fresh && l.frozen != nil && l.frozen.size == l.size {

@@ -121,6 +121,8 @@ var guestFuncs = []string{
 	"exiting",                    // (code) runs the listeners of "beforeExit" and "exit"
 	"moduleSource",               // (name of a builtin) -> its source as an ES module
 	"jsonModule", "commonModule", // (text or file, file) -> the source of an ES module
+	"remember",   // () notes what the global object has before any program
+	"card",       // (lexicals) -> JSON of what a session's turn did to its names, or ""
 	"reveal",     // (names, parted by spaces) makes names of Node's global; see nodenames.go
 	"moduleName", // (file, stamp) -> the name of the file as it is now
 }
@@ -146,7 +148,7 @@ var guestFiles embed.FS
 var guestOrder = []string{
 	"core.js", "inspect.js", "errors.js", "console.js", "timers.js", "events.js", "encoding.js", "buffer.js", "web.js",
 	"url.js", "clone.js", "locales.js", "intl.js", "path.js", "util.js", "assert.js", "fs.js", "crypto.js", "calls.js", "fetch.js", "tools.js", "process.js", "stream.js",
-	"modules.js",
+	"modules.js", "state.js",
 }
 
 // Boot implements [runtimes.Driver].
@@ -257,7 +259,13 @@ func (in *interp) install() error {
 			return err
 		}
 	}
-	return in.drainBoot()
+	if err := in.drainBoot(); err != nil {
+		return err
+	}
+	if r := in.invoke(in.b.Funcs["remember"]); r.exception() {
+		return in.bootError("state.js")
+	}
+	return nil
 }
 
 // evalModule is the flag of JS_Eval for an ES module (quickjs.h, JS_EVAL_TYPE_MODULE).

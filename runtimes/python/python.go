@@ -51,6 +51,7 @@ const (
 	opRehearse = 0x05 // a frame, for opTurn to answer while baking
 	opImmortal = 0x06 // addresses of objects whose references are no longer to be counted
 	opDisk     = 0x07 // -> JSON of runtimes.Space
+	opState    = 0x08 // JSON: what a session's turn did to its names
 	opShared   = 0x10 // this and above: the door
 )
 
@@ -110,6 +111,7 @@ type run struct {
 	frame       []byte         // what opTurn answers
 	booted      []byte         // what opBooted brought
 	outcome     *guestOutcome
+	state       []byte // what opState brought
 	interrupted bool
 	unreported  bool // outcome is a guess
 }
@@ -175,6 +177,11 @@ func (r *run) reply(ctx context.Context, mem vm.Memory, request []byte) []byte {
 			panic(err)
 		}
 		return append([]byte{0}, b...)
+	case op == opState:
+		if len(payload) <= runtimes.MaxState {
+			r.state = payload
+		}
+		return granted
 	case op >= opShared && r.turn.Door != nil:
 		reply, err := r.turn.Door(ctx, request)
 		if err != nil {
@@ -200,7 +207,7 @@ func (r *run) bootReply(mem vm.Memory, op byte, payload []byte) []byte {
 		}
 	case op == opBooted:
 		r.booted = payload
-	case op != opOutcome && op < opShared:
+	case op != opOutcome && op != opState && op < opShared:
 		return unsupported(op)
 	}
 	return granted
@@ -455,9 +462,10 @@ func unreported(interrupted bool) *guestOutcome {
 func (r *run) result() runtimes.Outcome {
 	o := r.outcome
 	if o == nil {
-		return runtimes.Outcome{}
+		return runtimes.Outcome{State: r.state}
 	}
 	return runtimes.Outcome{
+		State:       r.state,
 		ExitCode:    o.ExitCode & 0xff,
 		Error:       o.Error,
 		Interrupted: o.Interrupt && r.interrupted,

@@ -47,6 +47,8 @@ def bake():
     zone.install()
     turns.install(sys.modules["__main__"])
     preload.rehearse(turns)
+    for _ in range(10):
+        state.renew()
     preload.settle()
     state.forget()
     host.call_json(host.BOOTED, preload.addresses(turns))

@@ -1,4 +1,5 @@
-"""What a session's copies must not share: the numbers that random generators are going to draw.
+"""What is told of a session's names after each turn (below), and what its copies must not share: the numbers that random
+generators are going to draw.
 
 A copy (a fork, a restored snapshot) has the memory of another session, and so the state of every generator in
 it. In its first turn the driver asks for renew(). A generator that the program gave a seed of its own goes on as it
@@ -6,8 +7,11 @@ is, in every copy alike.
 """
 
 import gc
+import itertools
 import random
+import reprlib
 import sys
+import types
 import weakref
 
 # numpy's generators say themselves whether their seed came from the system: it has 128 bits then.
@@ -62,6 +66,7 @@ def _install_legacy(numpy_random):
 def forget():
     """Nothing has a seed of the program's, whatever was done while the image was made."""
     global _legacy_seeded
+    _known.clear()
     _seeded.clear()
     _legacy_seeded = False
 
@@ -102,3 +107,124 @@ def _forget_half(generator):
         state = generator.get_state(legacy=False)
         state["has_gauss"] = 0
         generator.set_state(state)
+
+
+# What a session's names are after a turn, for whoever cannot see them.
+
+_MOST = 100  # names in each list of a card
+_SHORT = 64  # characters of text that are compared, and of a preview
+
+_PLAIN = frozenset((int, float, bool, complex, type(None)))
+_TEXT = frozenset((str, bytes))
+_SIZED = frozenset((list, tuple, dict, set, frozenset, bytearray))
+_MISSING = object()
+
+_known = {}  # by name: what the last card was made from
+
+_short = reprlib.Repr()
+_short.maxlevel = 2
+_short.maxlist = _short.maxtuple = _short.maxset = _short.maxfrozenset = _short.maxdict = 4
+_short.maxstring = _short.maxother = _short.maxlong = _SHORT
+
+
+def card(names):
+    """What was added, changed and removed since the last card, or None: no name. A value that was changed in
+    place is noticed if its size, its columns or the first things that it holds are others."""
+    added, changed = [], []
+    seen = 0
+    for name, value in names.items():
+        if name[:1] == "_":
+            continue
+        seen += 1
+        kind = type(value)
+        if kind in _PLAIN:
+            mark = value
+        elif kind in _TEXT:
+            mark = value if len(value) <= _SHORT else (id(value), len(value))
+        else:
+            mark = (id(value), kind, _inside(value, kind))
+        old = _known.get(name, _MISSING)
+        if old is mark:
+            continue
+        if old is _MISSING:
+            added.append((name, value))
+        elif type(old) is type(mark) and old == mark:
+            continue
+        else:
+            changed.append((name, value))
+        _known[name] = mark
+    removed = ()
+    if seen != len(_known):
+        removed = [name for name in _known if name not in names]
+        for name in removed:
+            del _known[name]
+    if not (added or changed or removed):
+        return None
+    told = {}
+    for key, things in (("added", added), ("changed", changed)):
+        if things:
+            told[key] = [_tell(name, value) for name, value in things[:_MOST]]
+    if removed:
+        told["removed"] = [name[:_MOST] for name in removed[:_MOST]]
+    more = sum(max(0, len(things) - _MOST) for things in (added, changed, removed))
+    if more:
+        told["more"] = more
+    return told
+
+
+def _inside(value, kind):
+    """What changes when a value is changed in place, as far as it is found at once."""
+    if kind in _SIZED:
+        if kind is list or kind is tuple:
+            return len(value), hash(tuple(map(id, value[:50])))
+        return len(value)
+    if kind.__module__[:6] in ("numpy", "pandas"):
+        blocks = getattr(getattr(value, "_mgr", None), "blocks", ())
+        return getattr(value, "shape", None), tuple(map(id, blocks[:50]))
+    return None
+
+
+def _tell(name, value):
+    kind = type(value)
+    told = {"name": name[:_MOST], "type": kind.__qualname__[:_MOST]}
+    ours = kind.__module__[:6] in ("numpy", "pandas")
+    if ours and kind.__module__ != "builtins":
+        shape = getattr(value, "shape", None)
+        if type(shape) is tuple and shape:
+            told["shape"] = [int(n) for n in shape[:8]]
+    elif kind in _SIZED or kind in _TEXT:
+        told["length"] = len(value)
+    preview = _preview(value, kind, ours)
+    if preview:
+        told["preview"] = preview if len(preview) <= 2 * _SHORT else preview[: 2 * _SHORT - 1] + "…"
+    return told
+
+
+def _preview(value, kind, ours):
+    """A few words, from what runs no code of the program's."""
+    if kind in _PLAIN or kind is str or kind is bytes:
+        return _short.repr(value)
+    if kind in _SIZED:
+        # Not of what the program's own classes are in.
+        items = list(itertools.islice(value.items() if kind is dict else value, 4))
+        flat = [x for item in items for x in item] if kind is dict else items
+        return _short.repr(value) if all(type(x) in _PLAIN or type(x) in _TEXT for x in flat) else ""
+    if kind is types.FunctionType:
+        code = value.__code__
+        return f"{value.__name__}({', '.join(code.co_varnames[: code.co_argcount])})"
+    if kind is type:
+        return f"class {value.__name__}"
+    if kind is types.ModuleType:
+        return getattr(value, "__name__", "")
+    if not ours:
+        return ""
+    try:
+        columns = getattr(value, "columns", None)
+        if columns is not None:
+            return ", ".join(f"{c}: {t}" for c, t in zip(columns[:8], value.dtypes[:8]))
+        dtype = getattr(value, "dtype", None)
+        if dtype is not None and getattr(value, "ndim", 0) == 1:
+            return f"{dtype}: {', '.join(_short.repr(x) for x in value[:4].tolist())}{', …' if len(value) > 4 else ''}"
+        return str(dtype) if dtype is not None else ""
+    except Exception:
+        return ""

@@ -71,6 +71,13 @@ def turn():
     except BaseException as e:  # interrupted outside the program's own code
         outcome = _failed(e, name)
         streams.flush()
+    if flags & _SESSION:
+        try:
+            card = state.card(names)
+            if card is not None:
+                host.raw(host.STATE + dumps(card).encode())
+        except BaseException:  # what can be told is told next time
+            pass
     if outcome is not None:
         host.raw(host.OUTCOME + dumps(outcome).encode())
 
