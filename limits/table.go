@@ -170,6 +170,24 @@ func (t *Table) Env(key string) map[string]string {
 	return nil
 }
 
+// Network is what may be fetched; see [Policy]. Nil when the key is missing.
+func (t *Table) Network(key string) *Network {
+	t.known = append(t.known, key)
+	if v, ok := t.keys[key]; ok {
+		return t.doc.network(v)
+	}
+	return nil
+}
+
+// Review is what programs may not use; see [Policy].
+func (t *Table) Review(key string) Review {
+	t.known = append(t.known, key)
+	if v, ok := t.keys[key]; ok {
+		return t.doc.review(v)
+	}
+	return Review{}
+}
+
 // Table is a table in the table. One that is missing is empty.
 func (t *Table) Table(key string) *Table {
 	t.known = append(t.known, key)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net/netip"
 	"os"
 	"slices"
 	"strings"
@@ -60,7 +59,7 @@ type Settings struct {
 }
 
 // LoadSettings reads a configuration file. It is an error when others than its owner can change it.
-func LoadSettings(name string) (*Settings, error) {
+func LoadSettings(name string, getenv func(string) string) (*Settings, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("read configuration: %w", err)
@@ -77,12 +76,13 @@ func LoadSettings(name string) (*Settings, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read configuration: %w", err)
 	}
-	return ParseSettings(name, data)
+	return ParseSettings(name, data, getenv)
 }
 
-// ParseSettings reads a configuration. Name stands for the file in errors. All problems are reported at once, each with
+// ParseSettings reads a configuration. Name stands for the file in errors; getenv reads the environment, where secrets
+// for the network are. All problems are reported at once, each with
 // its line.
-func ParseSettings(name string, data []byte) (*Settings, error) {
+func ParseSettings(name string, data []byte, getenv func(string) string) (*Settings, error) {
 	t, err := limits.ParseTOML(name, data)
 	if err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func ParseSettings(name string, data []byte) (*Settings, error) {
 	tls.Close()
 
 	s.server(t.Table("server"))
-	policies := s.policies(t.Table("policies"))
+	policies := s.policies(t.Table("policies"), getenv)
 	s.Policy = policies["default"]
 	s.keys(t.Table("keys"), policies)
 	t.Close()
@@ -138,14 +138,18 @@ func (s *Settings) server(t *limits.Table) {
 	t.Close()
 }
 
-func (s *Settings) policies(t *limits.Table) map[string]Policy {
+func (s *Settings) policies(t *limits.Table, getenv func(string) string) map[string]Policy {
 	out := map[string]Policy{}
 	for _, name := range t.Names() {
 		p := t.Table(name)
 		policy := Policy{
 			Limits: p.Limits("limits"), Max: p.Limits("max"), Env: p.Env("env"), Mounts: map[string]limits.Mount{},
 			MaxRuns: p.Count("max_runs", 1, 10_000), MaxSessions: p.Count("max_sessions", 1, 100_000),
-			Network: networkOf(p.Table("network")),
+			Packages: p.Texts("packages"), Review: p.Review("review"),
+		}
+		var err error
+		if policy.Network, err = fetch.FromPolicy(p.Network("network"), getenv); err != nil {
+			p.Failf("network", "%w", err)
 		}
 		for _, m := range p.Mounts("mounts") {
 			policy.Mounts[m.Guest] = m
@@ -155,30 +159,6 @@ func (s *Settings) policies(t *limits.Table) map[string]Policy {
 	}
 	t.Close()
 	return out
-}
-
-// networkOf reads what may be reached. Without allow it is nothing.
-func networkOf(t *limits.Table) *fetch.Policy {
-	p := &fetch.Policy{}
-	for _, text := range t.Texts("allow") {
-		pattern, err := fetch.ParsePattern(text)
-		if err != nil {
-			t.Failf("allow", "%w", err)
-		}
-		p.Allow = append(p.Allow, pattern)
-	}
-	for _, text := range t.Texts("private") {
-		prefix, err := netip.ParsePrefix(text)
-		if err != nil {
-			t.Failf("private", "%q is no range of addresses: write 10.0.0.0/8", text)
-		}
-		p.Private = append(p.Private, prefix)
-	}
-	t.Close()
-	if len(p.Allow) == 0 {
-		return nil
-	}
-	return p
 }
 
 func (s *Settings) keys(t *limits.Table, policies map[string]Policy) {

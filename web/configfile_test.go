@@ -40,6 +40,8 @@ pprof = true
 max_runs = 1
 max_sessions = 2
 env = { TZ = "UTC" }
+packages = ["requests"]
+review = { deny = ["os"] }
 mounts = { "/data/in" = { host = "/srv/in" } }
 network = { allow = ["https://api.example.com/*"], private = ["10.0.0.0/8"] }
 limits = { timeout = "9s" }
@@ -53,7 +55,7 @@ hash = "` + hashB + `"
 `
 
 func TestSettings(t *testing.T) {
-	s, err := web.ParseSettings("c.toml", []byte(config))
+	s, err := web.ParseSettings("c.toml", []byte(config), os.Getenv)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +73,7 @@ func TestSettings(t *testing.T) {
 		t.Errorf("%+v %+v", ann, bob)
 	}
 	p := ann.Policy
-	if p.MaxRuns != 1 || p.MaxSessions != 2 || p.Env["TZ"] != "UTC" || p.Mounts["/data/in"].Host != "/srv/in" || p.Limits.Timeout != 9*time.Second ||
+	if p.MaxRuns != 1 || p.MaxSessions != 2 || p.Env["TZ"] != "UTC" || p.Packages[0] != "requests" || p.Review.Deny[0] != "os" || p.Mounts["/data/in"].Host != "/srv/in" || p.Limits.Timeout != 9*time.Second ||
 		p.Max.MemoryBytes != 1<<30 || p.Network.Allow[0].String() != "https://api.example.com/*" || p.Network.Private[0].String() != "10.0.0.0/8" {
 		t.Errorf("%+v", p)
 	}
@@ -86,14 +88,14 @@ func TestSettingsProblems(t *testing.T) {
 		{"range", "[server]\nmax_runs = 0", "c.toml:2: max_runs is 0, must be from 1 to 10,000"},
 		{"no unit", "[server]\ngrace = 5", "c.toml:2: grace: 5 has no unit"},
 		{"limit", "[policies.p.limits]\ntimeout = '0s'", "c.toml:2: timeout is 0s, must be from"},
-		{"pattern", "[policies.p]\nnetwork = { allow = ['ftp://x'] }", "c.toml:2: pattern"},
-		{"network key", "[policies.p.network]\ndeny = []", `c.toml:2: unknown key "deny" in [policies.p.network]`},
+		{"pattern", "[policies.p]\nnetwork = { allow = ['ftp://x'] }", "c.toml:2: network: pattern"},
+		{"network key", "[policies.p.network]\ndeny = []", `c.toml:2: unknown key "deny" in [network]`},
 		{"no hash", "[keys.a]\nadmin = true", "c.toml:1: hash must be"},
 		{"hash twice", "[keys.a]\nhash = '" + hashA + "'\n[keys.b]\nhash = '" + hashA + "'", "c.toml:4: the hash is that of the key a too"},
 		{"no policy", "[keys.a]\nhash = '" + hashA + "'\npolicy = 'x'", `c.toml:3: policy "x" is unknown`},
 		{"syntax", "a = \n", "c.toml:1: "},
 	} {
-		_, err := web.ParseSettings("c.toml", []byte(c.text))
+		_, err := web.ParseSettings("c.toml", []byte(c.text), os.Getenv)
 		if err == nil || !strings.Contains(err.Error(), c.problem) {
 			t.Errorf("%s: %v, want %s", c.name, err, c.problem)
 		}
@@ -105,13 +107,13 @@ func TestLoadSettings(t *testing.T) {
 	if err := os.WriteFile(name, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := web.LoadSettings(name); err != nil {
+	if _, err := web.LoadSettings(name, os.Getenv); err != nil {
 		t.Error(err)
 	}
 	if err := os.Chmod(name, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := web.LoadSettings(name); err == nil || !strings.Contains(err.Error(), "chmod go-w") {
+	if _, err := web.LoadSettings(name, os.Getenv); err == nil || !strings.Contains(err.Error(), "chmod go-w") {
 		t.Errorf("a file that everyone can change: %v", err)
 	}
 }
@@ -119,6 +121,6 @@ func TestLoadSettings(t *testing.T) {
 func FuzzSettings(f *testing.F) {
 	f.Add([]byte(config))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		_, _ = web.ParseSettings("c.toml", data)
+		_, _ = web.ParseSettings("c.toml", data, func(string) string { return "" })
 	})
 }

@@ -45,6 +45,10 @@ type Policy struct {
 	MaxRuns, MaxSessions int
 	// Network is what may be reached at most. Nil: nothing.
 	Network *fetch.Policy
+	// Packages are Python packages that programs can import besides those that are always there.
+	Packages []string
+	// Review is what programs may not use; see engine.Options.
+	Review limits.Review
 	// Mounts are folders of the host that a session may ask for, by their guest paths.
 	Mounts map[string]limits.Mount
 	// Env are variables of every program's environment; a request's own come over them.

@@ -116,7 +116,7 @@ func (f *SandboxFields) options(language string, k *Key) (engine.Options, error)
 	if err != nil {
 		return engine.Options{}, err
 	}
-	o := engine.Options{Language: language, Seed: f.Seed}
+	o := engine.Options{Language: language, Seed: f.Seed, Packages: k.Policy.Packages, Review: k.Policy.Review}
 	if o.Limits, err = k.Policy.narrow(asked, k.Policy.Limits); err != nil {
 		return o, err
 	}

@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"net"
@@ -22,11 +23,12 @@ import (
 )
 
 type serveCmd struct {
-	Listen string   `placeholder:"ADDR" help:"Address and port to listen on (default 127.0.0.1:8844). Port 0 takes a free one."`
-	Config string   `type:"existingfile" placeholder:"FILE.toml" help:"Keys and their policies, caps, TLS, other names of the server."`
-	Key    string   `placeholder:"K" help:"The secret that clients must show, with the default policy; better given as CLOCHE_KEY, since other users of this machine can see arguments. With neither and no keys in the configuration a new one is made and printed."`
-	Allow  []string `sep:"none" placeholder:"PATTERN" help:"A URL pattern that requests with that key may ask for, such as https://api.example.com/* or http://127.0.0.1:8000/*. Repeatable; default: no network."`
-	NoWall bool     `help:"Leave out the second wall, which lets the operating system refuse this process what serving does not need (see cloche doctor)."`
+	Listen   string   `placeholder:"ADDR" help:"Address and port to listen on (default 127.0.0.1:8844). Port 0 takes a free one."`
+	Config   string   `type:"existingfile" placeholder:"FILE.toml" help:"Keys and their policies, caps, TLS, other names of the server."`
+	Key      string   `placeholder:"K" help:"The secret that clients must show, with the default policy; better given as CLOCHE_KEY, since other users of this machine can see arguments. With neither and no keys in the configuration a new one is made and printed."`
+	Allow    []string `sep:"none" placeholder:"PATTERN" help:"A URL pattern that requests with that key may ask for, such as https://api.example.com/* or http://127.0.0.1:8000/*. Repeatable; default: no network."`
+	Packages []string `name:"package" sep:"none" placeholder:"NAME" help:"A pure-Python package that programs with that key can import, such as requests or httpx>=0.27. Repeatable."`
+	NoWall   bool     `help:"Leave out the second wall, which lets the operating system refuse this process what serving does not need (see cloche doctor)."`
 }
 
 func (serveCmd) Help() string {
@@ -47,7 +49,7 @@ const (
 func (c *serveCmd) Run(a *app) (err error) {
 	settings := &web.Settings{}
 	if c.Config != "" {
-		if settings, err = web.LoadSettings(c.Config); err != nil {
+		if settings, err = web.LoadSettings(c.Config, a.getenv); err != nil {
 			return usageError{err}
 		}
 	}
@@ -87,6 +89,9 @@ func (c *serveCmd) Run(a *app) (err error) {
 	if err := srv.Prepare(a.ctx); err != nil && a.ctx.Err() == nil {
 		return errors.Join(err, srv.Close())
 	}
+	if err := prepareRest(a, cfg); err != nil {
+		return errors.Join(err, srv.Close())
+	}
 	if !c.NoWall {
 		report, err := raise(c.wall(settings))
 		if err != nil {
@@ -103,6 +108,27 @@ func (c *serveCmd) Run(a *app) (err error) {
 		fmt.Fprintf(a.out, "cloche: key for this run: %s\n", made)
 	}
 	return <-served
+}
+
+// prepareRest does what cannot be done behind the wall: packages are set up, and the key of snapshots is read or made.
+func prepareRest(a *app, cfg web.Config) error {
+	for _, k := range cfg.Keys {
+		if _, err := cfg.Engine.PreparePackages(a.ctx, k.Policy.Packages...); err != nil {
+			return err
+		}
+	}
+	session, err := cfg.Engine.Open(a.ctx, engine.Options{Language: engine.JavaScript})
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	snapshot, err := session.Snapshot(a.ctx)
+	if err != nil {
+		return err
+	}
+	defer snapshot.Close()
+	_, err = snapshot.WriteTo(io.Discard)
+	return err
 }
 
 // wall is what serving needs of the machine: the network, what policies mount, and the store.
@@ -159,6 +185,7 @@ func (c *serveCmd) addKey(a *app, s *web.Settings, addr net.Addr) (made string, 
 		return "", usagef("the key has %d characters: an address that others can reach needs one of %d or more", len(secret), minRemoteKey)
 	}
 	policy := s.Policy
+	policy.Packages = append(slices.Clone(policy.Packages), c.Packages...)
 	if len(c.Allow) > 0 {
 		allow, err := fetch.ParsePatterns(c.Allow)
 		if err != nil {
