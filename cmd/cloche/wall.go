@@ -41,6 +41,7 @@ func (f *sandboxFlags) raiseWall(a *app, eng *engine.Engine, p effective, langua
 		return err
 	}
 	c := wallFor(p.mounts, f.Out)
+	also.Connect = append(also.Connect, p.network.Ports()...)
 	also.Read, also.Write = append(also.Read, c.Read...), append(also.Write, c.Write...)
 	_, err := raise(also)
 	return err

@@ -95,6 +95,30 @@ func (p *Policy) Narrow(allow []string) (*Policy, error) {
 	return &n, nil
 }
 
+// Ports are the TCP ports that p may lead to, sorted; one that is 0 stands for all. A nil policy leads to none.
+func (p *Policy) Ports() []uint16 {
+	var ports []uint16
+	if p == nil {
+		return nil
+	}
+	for _, rule := range p.Allow {
+		switch {
+		case rule.port != 0:
+			ports = append(ports, rule.port)
+		case rule.anyPort:
+			return []uint16{0}
+		default:
+			for _, scheme := range []string{"http", "https"} {
+				if rule.scheme == "" || rule.scheme == scheme {
+					ports = append(ports, defaultPort(scheme))
+				}
+			}
+		}
+	}
+	slices.Sort(ports)
+	return slices.Compact(ports)
+}
+
 // A verdict is what a policy says of a request.
 type verdict struct {
 	allowed bool

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"fmt"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -253,6 +254,20 @@ func TestJudge(t *testing.T) {
 	}
 	if n, err := (*Policy)(nil).Narrow([]string{"*"}); n != nil || err != nil {
 		t.Errorf("nothing was narrowed to %v, %v", n, err)
+	}
+}
+
+func TestPorts(t *testing.T) {
+	for allow, want := range map[string]string{
+		"example.com": "[80 443]", "https://example.com 127.0.0.1:8000 http://a:8000": "[443 8000]", "*": "[0]", "a a:* b:1": "[0]", "": "[]", "10.0.0.0/8:81": "[81]",
+	} {
+		list, err := ParsePatterns(strings.Fields(allow))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint((&Policy{Allow: list}).Ports()); got != want {
+			t.Errorf("%s leads to %s, want %s", allow, got, want)
+		}
 	}
 }
 
