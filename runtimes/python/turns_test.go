@@ -244,7 +244,7 @@ func TestErrors(t *testing.T) {
 		{"two functions", "def a(n): b(n)\ndef b(n): a(n)\na(1)", runtimes.GuestError{Name: "RecursionError", Value: "maximum recursion depth exceeded", Line: 1, Hint: "Calls are nested too deeply (the limit here is 1,000): check the end of the recursion, or use a loop."},
 			[]string{"more frames ...]"}, nil},
 		{"missing module", "import torch.nn", runtimes.GuestError{Name: "ModuleNotFoundError", Value: "No module named 'torch'", Line: 1,
-			Hint: "torch is not installed and cannot be installed from inside the sandbox; use scikit-learn or numpy instead, or have the host add the package."}, []string{"No module named 'torch'\n"}, []string{"site-packages"}},
+			Hint: "torch is not installed and cannot be, neither from inside the sandbox nor by the host, since it has compiled parts; use scikit-learn or numpy instead."}, []string{"No module named 'torch'\n"}, []string{"site-packages"}},
 		{"missing file", "open('dat.csv')", runtimes.GuestError{Name: "FileNotFoundError", Value: "[Errno 44] No such file or directory: 'dat.csv'", Line: 1,
 			Hint: "The working folder /data holds 'data.csv'; 'data.csv' is closest."}, nil, nil},
 		{"missing column", "import pandas as pd\npd.read_csv('data.csv')['Sales']", runtimes.GuestError{Name: "KeyError", Value: "'Sales'", Line: 2,

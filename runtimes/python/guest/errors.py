@@ -225,10 +225,22 @@ def _module_hint(error):
         return f"{top} needs an operating system, which this sandbox does not have."
     instead = _INSTEAD.get(top)
     advice = f"use {instead} instead" if instead else f"there are {_HERE}"
+    if top in _COMPILED:
+        return (
+            f"{top} is not installed and cannot be, neither from inside the sandbox nor by the host, since it has"
+            f" compiled parts; {advice}."
+        )
     return (
         f"{top} is not installed and cannot be installed from inside the sandbox; {advice},"
         f" or have the host add it (cloche run --package {top}, or packages in its policy)."
     )
+
+
+# What is known to have no wheel of Python alone.
+_COMPILED = frozenset(
+    "torch tensorflow keras xgboost lightgbm catboost polars pyarrow fastparquet duckdb cv2 skimage fitz ujson orjson"
+    " tkinter turtle pygame psutil numba cupy jax spacy gensim shapely geopandas h5py tables pymysql psycopg2".split()
+)
 
 
 _UNIX = {"fcntl", "termios", "pwd", "grp", "readline", "curses", "syslog", "pty", "tty", "crypt", "nis"}

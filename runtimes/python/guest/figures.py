@@ -6,7 +6,7 @@ A figure is handed over once and then closed, so it belongs to the turn that dre
 import io
 import sys
 
-from . import display
+from . import charts, display
 
 
 def png(figure):
@@ -16,13 +16,27 @@ def png(figure):
     return out.getvalue()
 
 
-def add_forms(forms, value):
+def forms(figure):
+    """A figure as text, picture and data."""
+    made = {"text/plain": repr(figure), "image/png": png(figure)}
+    try:
+        data = charts.form(figure)
+    except Exception:
+        data = None  # an artist of a kind that is not known; the picture has it
+    if data is not None and len(data) <= display.FORM_MAX:
+        made[charts.MIME] = data
+    return made
+
+
+def add_forms(bundle, value):
     """Adds a figure's picture to its bundle."""
     from matplotlib.figure import FigureBase
 
     if isinstance(value, FigureBase):
         figure = value.figure
-        forms["image/png"] = png(figure)
+        text = bundle["text/plain"]
+        bundle.update(forms(figure))
+        bundle["text/plain"] = text
         _close(figure)
 
 
@@ -37,7 +51,7 @@ def show_open():
             continue
         figure = manager.canvas.figure
         Gcf.destroy(manager)
-        display.send({"text/plain": repr(figure), "image/png": png(figure)})
+        display.send(forms(figure))
         shown += 1
     return shown
 
@@ -67,10 +81,11 @@ def install():
     def figure_show(self, warn=True):
         from matplotlib._pylab_helpers import Gcf
 
-        display.send({"text/plain": repr(self), "image/png": png(self)})
+        display.send(forms(self))
         Gcf.destroy_fig(self)
 
     matplotlib.figure.Figure.show = figure_show
+    charts.install()
 
     # A program that asks for a window gets this one's pictures.
     switch = pyplot.switch_backend

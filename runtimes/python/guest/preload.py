@@ -80,7 +80,7 @@ def _draw(pyplot):
     right.set_xlabel("x")
     right.set_ylabel("y")
     figure.tight_layout()
-    figures.png(figure)
+    figures.forms(figure)
     pyplot.close("all")
 
 

@@ -1,4 +1,6 @@
 # Integers of numpy are 64 bits wide where a program does not say otherwise, and sums do not wrap around.
+import io
+
 import numpy as np
 import pandas as pd
 
@@ -55,3 +57,31 @@ assert pd.Series([70_000]).pow(2).sum() == 4_900_000_000
 np.random.seed(0)
 assert np.random.randint(0, 100, 5).tolist() == [44, 47, 64, 67, 67]
 assert np.random.default_rng(0).integers(0, 100, 5).tolist() == [85, 63, 51, 26, 30]
+
+# What a program asks for by int, the positions that it gets, and its lists of integers are 64 bits wide too.
+assert np.array([3e9]).astype(int)[0] == 3_000_000_000
+assert np.array([3e9]).astype("int").dtype == "int64"
+assert pd.Series([3e9]).astype(int)[0] == 3_000_000_000
+assert pd.DataFrame({"a": [3e9]}).astype({"a": "int"})["a"][0] == 3_000_000_000
+assert pd.read_csv(io.StringIO("a\n3000000000\n"), dtype={"a": int})["a"][0] == 3_000_000_000
+assert np.int_ is np.int64 and np.issubdtype(np.array([1]).dtype, int)
+i = np.argmax(np.arange(100_000))
+assert i * 10**6 == 99_999_000_000 and type(i) is np.int64
+assert (np.where(np.arange(10) > 8)[0] * 10**10).tolist() == [90_000_000_000]
+assert np.array([3, 1, 2]).argsort().dtype == "int64" and np.nonzero([0, 1])[0].dtype == "int64"
+assert np.power(10, 10) == 10**10 and np.square(100_000) == 10**10 and np.multiply([10**5], [10**5]).tolist() == [10**10]
+assert np.outer([10**5], [10**5])[0, 0] == 10**10 and np.dot([10**5], [10**5]) == 10**10
+assert np.where(np.array([True]), 10**5, 2)[0] * 10**5 == 10**10
+assert (np.concatenate([[10**5], [1]]) * 10**5).tolist() == [10**10, 10**5]
+assert np.vander([1000], 5)[0, 0] == 10**12 and np.diff([0, 10**5])[0] * 10**5 == 10**10
+assert np.max([10**5]) * 10**5 == 10**10 and np.sum([2**31, 1]) == 2**31 + 1
+assert np.unique([2, 1, 2], return_counts=True)[1].dtype == "int64"
+# What is 32 bits wide by the program's own wish stays so, and ufuncs are what they were.
+small = np.array([1, 2], dtype="int32")
+assert (small * 2).dtype == np.add(small, small).dtype == np.sort(small).dtype == "int32"
+assert np.add.reduce([1, 2, 3]) == 6 and np.multiply.outer([1, 2], [3]).tolist() == [[3], [6]]
+assert isinstance(np.add, np.ufunc) and np.add.nin == 2 and np.maximum.accumulate([1, 3, 2]).tolist() == [1, 3, 3]
+assert np.add(np.float32(1), 1).dtype == "float32" and (np.float32([1]) + 1).dtype == "float32"
+assert np.take([5, 6, 7], np.argsort([2, 0, 1])).tolist() == [6, 7, 5]
+assert np.array([5, 6]).take(np.array([1])).tolist() == [6]
+assert pd.Series([1, 2]).agg(np.sum) == 3 and pd.DataFrame({"a": [1, 2]}).apply(np.square)["a"].tolist() == [1, 4]
