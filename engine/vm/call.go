@@ -39,7 +39,7 @@ func (m *Meter) Used() uint64 { return m.used }
 const (
 	sliceTime  = 100 * time.Microsecond
 	sliceFirst = 200_000
-	sliceMin   = 20_000
+	sliceMin   = 10_000
 	sliceMax   = 20_000_000
 )
 
@@ -127,10 +127,10 @@ func refill(ctx context.Context, _ []uint64) {
 	}
 	took := time.Since(epoch) - m.since
 	m.computed += took
-	switch {
-	case took < sliceTime/2:
+	switch target := min(sliceTime, m.yieldEvery); {
+	case took < target/2:
 		m.size = min(m.size*2, sliceMax)
-	case took > 2*sliceTime:
+	case took > 2*target:
 		m.size = max(m.size/2, sliceMin)
 	}
 	// The interrupt, if Check makes one, runs guest code too: it must find fuel.

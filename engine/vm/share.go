@@ -26,9 +26,13 @@ const (
 // A guest yields the processor at the end of a slice when others have made use of that lately, and else more and more
 // seldom. To yield where nobody waits is not free: it wakes an idle thread to look for work, which on a processor with
 // two threads a core takes half of the guest's speed (measured).
+//
+// Where somebody waits, slices are short: the collector behind runtime.GC gives way after each of some thousand spans that it
+// sweeps, so what a guest computes between two yields is what each span costs.
 const (
 	yieldSeldom = 2 * time.Millisecond
-	yieldUsed   = 10 * time.Microsecond // a yield that lasted longer let somebody compute
+	yieldOften  = 12 * time.Microsecond
+	yieldUsed   = 3 * time.Microsecond // a yield that lasted longer let somebody compute
 )
 
 // yield lets other goroutines of the program run. Compiled guests cannot be preempted: without it, two of them would
@@ -41,7 +45,7 @@ func (m *Meter) yield() {
 	runtime.Gosched()
 	m.yielded = time.Since(epoch)
 	if m.yielded-begun > yieldUsed {
-		m.yieldEvery = sliceTime
+		m.yieldEvery = yieldOften
 	} else {
 		m.yieldEvery = min(2*m.yieldEvery, yieldSeldom)
 	}
