@@ -59,7 +59,7 @@ func (c *mcpCmd) Run(a *app) (err error) {
 		return err
 	}
 	if !c.NoWall {
-		if err := a.raiseIfReady(eng, wallFor(p.mounts, "")); err != nil {
+		if err := a.raiseIfReady(eng, wallFor(p.mounts, p.network, "")); err != nil {
 			return err
 		}
 	}

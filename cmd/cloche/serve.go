@@ -139,11 +139,8 @@ func (c *serveCmd) wall(s *web.Settings) wall.Config {
 		policies = append(policies, k.Policy)
 	}
 	for _, p := range policies {
-		one := wallFor(slices.Collect(maps.Values(p.Mounts)), "")
-		w.Read, w.Write = append(w.Read, one.Read...), append(w.Write, one.Write...)
-		if p.Network != nil {
-			w.Connect = []uint16{0}
-		}
+		one := wallFor(slices.Collect(maps.Values(p.Mounts)), p.Network, "")
+		w.Read, w.Write, w.Connect = append(w.Read, one.Read...), append(w.Write, one.Write...), append(w.Connect, one.Connect...)
 	}
 	if s.Store != "" {
 		w.Write = append(w.Write, s.Store)

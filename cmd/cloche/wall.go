@@ -6,16 +6,17 @@ import (
 
 	"github.com/cloche-dev/cloche/cmd/cloche/internal/wall"
 	"github.com/cloche-dev/cloche/engine"
+	"github.com/cloche-dev/cloche/hostfuncs/fetch"
 	"github.com/cloche-dev/cloche/limits"
 )
 
 // raise puts up the second wall. main sets it: a process of tests, which goes on, has none.
 var raise = func(wall.Config) (wall.Report, error) { return nil, nil }
 
-// wallFor is the wall for sandboxes with these mounts, whose interpreters are loaded; their files are open, so that
-// nothing else needs to be read. out is a folder for files of theirs, or "".
-func wallFor(mounts []limits.Mount, out string) wall.Config {
-	var c wall.Config
+// wallFor is the wall for sandboxes with these mounts and this network, whose interpreters are loaded; their files are
+// open, so that nothing else needs to be read. out is a folder for files of theirs, or "".
+func wallFor(mounts []limits.Mount, network *fetch.Policy, out string) wall.Config {
+	c := wall.Config{Connect: network.Ports()}
 	for _, m := range mounts {
 		if info, err := os.Stat(m.Host); err == nil && info.IsDir() && m.Mode == limits.ReadWrite {
 			c.Write = append(c.Write, m.Host)
@@ -40,8 +41,8 @@ func (f *sandboxFlags) raiseWall(a *app, eng *engine.Engine, p effective, langua
 	if err := eng.Prepare(a.ctx, language); err != nil {
 		return err
 	}
-	c := wallFor(p.mounts, f.Out)
-	also.Connect = append(also.Connect, p.network.Ports()...)
+	c := wallFor(p.mounts, p.network, f.Out)
+	also.Connect = append(also.Connect, c.Connect...)
 	also.Read, also.Write = append(also.Read, c.Read...), append(also.Write, c.Write...)
 	_, err := raise(also)
 	return err

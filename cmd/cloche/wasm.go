@@ -73,7 +73,7 @@ func (c *wasmCmd) Run(a *app) (err error) {
 	defer closeStdin()
 	cmd.Stdin = stdin
 	if !c.NoWall {
-		w := wallFor(cmd.Mounts, "")
+		w := wallFor(cmd.Mounts, nil, "")
 		w.Code = true // the module is compiled behind it
 		if _, err := raise(w); err != nil {
 			return err

@@ -115,7 +115,7 @@ func portRules(ports []uint16) []landlock.Rule {
 	}
 	rules := []landlock.Rule{landlock.ConnectTCP(53)} // answers that are too long for UDP
 	for _, p := range ports {
-		if p != 53 && p != 0 {
+		if p != 53 {
 			rules = append(rules, landlock.ConnectTCP(p))
 		}
 	}
