@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -23,8 +24,8 @@ import (
 type client struct {
 	// find returns the command's first words, or an error that says how to get the client.
 	find func(ctx context.Context) ([]string, error)
-	// args are the words after them that download the archive of package and version into dir.
-	args func(pkg, version, dir string) []string
+	// args are the words after them that download the archives of packages, given as name and version, into dir.
+	args func(dir string, packages [][2]string) []string
 	// registry is what people call the place that it downloads from.
 	registry string
 }
@@ -35,16 +36,24 @@ var clients = map[string]client{
 	"pypi": {
 		find:     findPip,
 		registry: "PyPI",
-		args: func(pkg, version, dir string) []string {
-			return []string{"download", "--no-deps", "--only-binary", ":all:", "--disable-pip-version-check", "--no-input",
-				"--quiet", "--dest", dir, pkg + "==" + version}
+		args: func(dir string, packages [][2]string) []string {
+			args := []string{"download", "--no-deps", "--only-binary", ":all:", "--disable-pip-version-check", "--no-input",
+				"--quiet", "--dest", dir}
+			for _, p := range packages {
+				args = append(args, p[0]+"=="+p[1])
+			}
+			return args
 		},
 	},
 	"npm": {
 		find:     findNpm,
 		registry: "npm's registry",
-		args: func(pkg, version, dir string) []string {
-			return []string{"pack", "--ignore-scripts", "--loglevel=error", "--pack-destination", dir, pkg + "@" + version}
+		args: func(dir string, packages [][2]string) []string {
+			args := []string{"pack", "--ignore-scripts", "--loglevel=error", "--pack-destination", dir}
+			for _, p := range packages {
+				args = append(args, p[0]+"@"+p[1])
+			}
+			return args
 		},
 	},
 }
@@ -141,21 +150,40 @@ func fetch(ctx context.Context, a Artifact, dir string, p Progress) (err error) 
 // download runs the client in the empty folder tmp and returns the archive that it left below it, not yet
 // compared with anything.
 func download(ctx context.Context, a Artifact, tmp string, p Progress) (archive string, err error) {
-	c := clients[a.Ecosystem]
+	p.Stage(fmt.Sprintf("download %s %s from %s", a.Package, a.Version, clients[a.Ecosystem].registry), 0)
+	out, err := downloadInto(ctx, tmp, p, a)
+	if err != nil {
+		return "", err
+	}
+	files, err := os.ReadDir(out)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(out, files[0].Name()), nil
+}
+
+// downloadInto runs the client of the artifacts' ecosystem, which they share, once for all of them. It returns the
+// folder below tmp in which the archives are.
+func downloadInto(ctx context.Context, tmp string, p Progress, list ...Artifact) (out string, err error) {
+	c := clients[list[0].Ecosystem]
 	command, err := c.find(ctx)
 	if err != nil {
 		return "", err
 	}
-	out := filepath.Join(tmp, "out")
+	out = filepath.Join(tmp, "out")
 	work := filepath.Join(tmp, "work")
 	for _, d := range []string{out, work} {
 		if err := os.Mkdir(d, 0o700); err != nil {
 			return "", err
 		}
 	}
-
-	p.Stage(fmt.Sprintf("download %s %s from %s", a.Package, a.Version, c.registry), 0)
-	cmd := exec.CommandContext(ctx, command[0], append(command[1:], c.args(a.Package, a.Version, out)...)...)
+	var packages [][2]string
+	var total int64
+	for _, a := range list {
+		packages = append(packages, [2]string{a.Package, a.Version})
+		total += a.Bytes
+	}
+	cmd := exec.CommandContext(ctx, command[0], append(command[1:], c.args(out, packages)...)...)
 	// An empty folder to work in: configuration files that lie about elsewhere are not read. Temporary files
 	// go below it, where their growth is seen.
 	cmd.Dir = work
@@ -163,21 +191,20 @@ func download(ctx context.Context, a Artifact, tmp string, p Progress) (archive 
 	cmd.WaitDelay = 5 * time.Second
 	var stderr tailBuffer
 	cmd.Stderr = &stderr
-	if err := runWatched(cmd, tmp, a.Bytes, p); err != nil {
+	if err := runWatched(cmd, tmp, total, p); err != nil {
 		if ctx.Err() != nil {
 			return "", context.Cause(ctx)
 		}
 		return "", downloadError(c, command, err, stderr.String())
 	}
-
 	files, err := os.ReadDir(out)
 	if err != nil {
 		return "", err
 	}
-	if len(files) != 1 || !files[0].Type().IsRegular() {
-		return "", fmt.Errorf("%s left %d files, expected one archive", filepath.Base(command[0]), len(files))
+	if len(files) != len(list) || slices.ContainsFunc(files, func(f fs.DirEntry) bool { return !f.Type().IsRegular() }) {
+		return "", fmt.Errorf("%s left %d files, expected an archive for each of %d packages", filepath.Base(command[0]), len(files), len(list))
 	}
-	return filepath.Join(out, files[0].Name()), nil
+	return out, nil
 }
 
 // runWatched runs cmd and tells p how much it has written below dir.

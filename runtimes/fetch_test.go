@@ -279,7 +279,7 @@ func TestClientThatFails(t *testing.T) {
 func TestClientThatLeavesNothing(t *testing.T) {
 	script(t, "npm", "exit 0")
 	_, err := tempCache(t).artifact(t.Context(), pin("npm", "thing.tgz", []byte("x"), file{"a", "b"}), Silent{})
-	if err == nil || err.Error() != "fetch a-package 1.2.3: npm left 0 files, expected one archive" {
+	if err == nil || err.Error() != "fetch a-package 1.2.3: npm left 0 files, expected an archive for each of 1 packages" {
 		t.Errorf("got %v", err)
 	}
 }

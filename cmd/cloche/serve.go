@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
 	"crypto/tls"
 	"errors"
@@ -20,6 +21,8 @@ import (
 	"github.com/cloche-dev/cloche/engine"
 	"github.com/cloche-dev/cloche/hostfuncs/fetch"
 	"github.com/cloche-dev/cloche/web"
+	"github.com/cloche-dev/cloche/web/mcp"
+	"github.com/cloche-dev/cloche/web/page"
 )
 
 type serveCmd struct {
@@ -80,6 +83,11 @@ func (c *serveCmd) Run(a *app) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, cfg.Engine.Close()) }()
+	site, agents := page.New(), newAgents(cfg.Engine)
+	cfg.Page, cfg.MCP = site, agents
+	defer func() { err = errors.Join(err, agents.Close()) }()
+	stop := context.AfterFunc(a.ctx, func() { agents.Close() }) // its error is that of the Close above
+	defer stop()
 	srv, err := web.New(cfg)
 	if err != nil {
 		return usageError{err}
@@ -88,6 +96,9 @@ func (c *serveCmd) Run(a *app) (err error) {
 	go func() { served <- web.Serve(a.ctx, l, srv, options) }()
 	if err := srv.Prepare(a.ctx); err != nil && a.ctx.Err() == nil {
 		return errors.Join(err, srv.Close())
+	}
+	if err := site.Prepare(a.ctx, a.getenv("CLOCHE_CACHE"), newProgress(a.err)); err != nil && a.ctx.Err() == nil {
+		cfg.Logger.Warn("the page has a plain text area", "class", "operation", "error", err.Error())
 	}
 	if err := prepareRest(a, cfg); err != nil {
 		return errors.Join(err, srv.Close())
@@ -207,6 +218,20 @@ func profiles() http.Handler {
 	m.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	m.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	return m
+}
+
+// newAgents serves the Model Context Protocol: to each key what its policy says.
+func newAgents(eng *engine.Engine) *mcp.Handler {
+	return mcp.NewHandler(func(r *http.Request) (string, mcp.Config) {
+		key := web.KeyFrom(r.Context())
+		p := key.Policy
+		l := p.Limits
+		l.OutputBytes = min(l.OutputBytes, modelOutput)
+		return key.Name, mcp.Config{
+			Engine: eng, Options: engine.Options{Env: p.Env, Limits: l, Network: p.Network, Packages: p.Packages, Review: p.Review},
+			Version: version(),
+		}
+	})
 }
 
 const (

@@ -12,6 +12,7 @@ import (
 	"github.com/cloche-dev/cloche/runtimes"
 	"github.com/cloche-dev/cloche/runtimes/js"
 	"github.com/cloche-dev/cloche/runtimes/python"
+	"github.com/cloche-dev/cloche/web/page"
 )
 
 // specs are the interpreters that there are, by language.
@@ -20,7 +21,7 @@ func specs() map[string]runtimes.Spec {
 }
 
 type setupCmd struct {
-	Language []string `arg:"" optional:"" enum:"python,javascript" help:"python or javascript; without it both."`
+	Language []string `arg:"" optional:"" enum:"python,javascript" help:"python or javascript; without it both, and the playground's editor."`
 	Packages []string `name:"package" sep:"none" placeholder:"NAME" help:"A Python package that runs will ask for with --package. Several are set up together, as for one run that asks for all of them. Repeatable."`
 }
 
@@ -57,6 +58,13 @@ func (c *setupCmd) Run(a *app) error {
 			return err
 		}
 		fmt.Fprintf(a.out, "%s: ready after %.0f s\n", name, time.Since(begun).Seconds())
+	}
+	if len(c.Language) == 0 {
+		// Not needed to run anything: cloche serve shows a plain text area without it.
+		if _, err := page.Setup(a.ctx, cache, p); err != nil {
+			return err
+		}
+		fmt.Fprintf(a.out, "playground: ready\n")
 	}
 	if len(c.Packages) == 0 {
 		return nil

@@ -30,4 +30,29 @@ if stale python "$here/requirements.txt"; then
 		missing "Python packages" "tests with clients in Python"
 	fi
 fi
+
+if stale node "$here/node/package-lock.json"; then
+	echo "tools: Node packages"
+	rm -rf "$tools/node"
+	mkdir -p "$tools/node" && cp "$here/node/package.json" "$here/node/package-lock.json" "$tools/node/"
+	if npm ci --prefix "$tools/node" --ignore-scripts --no-audit --no-fund --loglevel=error >"$log" 2>&1; then
+		cp "$here/node/package-lock.json" "$tools/node/.installed-as"
+	else
+		rm -rf "$tools/node"
+		missing "Node packages" "tests of accessibility and of the client's types"
+	fi
+fi
+
+# browser: whether there is one that tests find.
+browser() { command -v chromium || command -v chromium-browser || command -v google-chrome || command -v chrome; }
+if ! browser >/dev/null 2>&1; then
+	echo "tools: Chromium"
+	: >"$log"
+	if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+		{ apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; } >"$log" 2>&1
+	else
+		echo "install Chromium yourself (Debian and Ubuntu: apt install chromium; macOS: brew install --cask google-chrome, and put it in PATH)" >"$log"
+	fi
+	browser >/dev/null 2>&1 || missing "Chromium" "tests in a browser"
+fi
 exit 0

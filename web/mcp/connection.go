@@ -167,6 +167,9 @@ func (c *connection) open(ctx context.Context, s *session) error {
 	}
 	o := c.cfg.Options
 	o.Language = s.language
+	if s.language != engine.Python {
+		o.Packages = nil // they are Python's
+	}
 	run, err := c.cfg.Engine.Open(ctx, o)
 	if err != nil {
 		return err

@@ -50,8 +50,8 @@ func NewHandler(ask func(*http.Request) (owner string, cfg Config)) *Handler {
 
 const sessionHeader = "Mcp-Session-Id"
 
-// maxConnections bounds the connections of a handler. One costs little until it runs code.
-const maxConnections = 1000
+// maxConnections bounds the connections of an owner, each of which may have its sessions.
+const maxConnections = 16
 
 // ServeHTTP implements [http.Handler].
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -100,8 +100,15 @@ func (h *Handler) add(id string, c *served) error {
 		return errClosing
 	case h.connections[id] != nil:
 		return nil // asked to begin twice, which the protocol's implementation refuses
-	case len(h.connections) >= maxConnections:
-		return fmt.Errorf("%d connections are open, the most there may be", maxConnections)
+	}
+	n := 0
+	for _, other := range h.connections {
+		if other.owner == c.owner {
+			n++
+		}
+	}
+	if n >= maxConnections {
+		return fmt.Errorf("%d connections of this key are open, the most there may be: close one", n)
 	}
 	h.connections[id] = c
 	h.open.Go(func() {

@@ -56,6 +56,21 @@ func Tool(t testing.TB, name string) string {
 	return tool
 }
 
+// Program is the path of the first of some programs that is installed. Without one the test is skipped, as by Tool.
+func Program(t testing.TB, names ...string) string {
+	t.Helper()
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		for _, name := range names {
+			file := filepath.Join(dir, name)
+			if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+				return file
+			}
+		}
+	}
+	Missing(t, fmt.Sprintf("there is no %s in PATH: run make tools, and read what it says", names[0]))
+	return ""
+}
+
 // Missing skips a test for want of a tool; under `make full` the test fails.
 func Missing(t testing.TB, why string) {
 	t.Helper()

@@ -1,0 +1,74 @@
+package runtimes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Artifacts is [Cache.Artifact] for several small ones of one ecosystem: what is missing is downloaded by one run of its
+// client, since starting that takes longer than the download. It returns the folders by name.
+func (c *Cache) Artifacts(ctx context.Context, names []string, p Progress) (dirs map[string]string, err error) {
+	if p == nil {
+		p = Silent{}
+	}
+	var all, missing []Artifact
+	for _, name := range names {
+		a, err := LookupArtifact(name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, a)
+		if c.Has(a.entry(), false) != nil {
+			missing = append(missing, a)
+		}
+	}
+	if err := c.together(ctx, missing, p); err != nil {
+		return nil, err
+	}
+	dirs = map[string]string{}
+	for _, a := range all {
+		if dirs[a.Name], err = c.artifact(ctx, a, p); err != nil {
+			return nil, err
+		}
+	}
+	return dirs, nil
+}
+
+// together fetches artifacts by one run of their client.
+func (c *Cache) together(ctx context.Context, list []Artifact, p Progress) (err error) {
+	if len(list) < 2 {
+		return nil // one is fetched as it always is
+	}
+	for _, a := range list[1:] {
+		if a.Ecosystem != list[0].Ecosystem {
+			return fmt.Errorf("artifacts %s and %s are of different ecosystems", list[0].Name, a.Name)
+		}
+	}
+	tmp, err := os.MkdirTemp(c.dir, ".tmp-together-*")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
+	p.Stage(fmt.Sprintf("download %d packages from %s", len(list), clients[list[0].Ecosystem].registry), 0)
+	out, err := downloadInto(ctx, tmp, p, list...)
+	p.End()
+	if err != nil {
+		return fmt.Errorf("fetch %d packages: %w", len(list), err)
+	}
+	for _, a := range list {
+		e := a.entry()
+		e.Build = func(_ context.Context, dir string, p Progress) error {
+			if err := extract(a, filepath.Join(out, a.File), dir, p); err != nil {
+				return fmt.Errorf("unpack %s: %w", a.File, err)
+			}
+			return nil
+		}
+		if _, err := c.Ensure(ctx, e, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}

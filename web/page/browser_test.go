@@ -1,0 +1,392 @@
+package page_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/cloche-dev/cloche/web"
+	"github.com/cloche-dev/cloche/web/page"
+	"github.com/cloche-dev/cloche/web/webtest"
+)
+
+func TestMain(m *testing.M) { webtest.Main(m) }
+
+const secret = "the key of this test"
+
+// serve starts a server with the page and returns its address.
+func serve(t *testing.T) string {
+	t.Helper()
+	site := page.New()
+	if err := site.Prepare(t.Context(), "", nil); err != nil {
+		t.Fatal(err)
+	}
+	return serveWith(t, site)
+}
+
+func serveWith(t *testing.T, site *page.Handler) string {
+	t.Helper()
+	srv, err := web.New(web.Config{
+		Engine: webtest.Engine(t), Page: site, Keys: []*web.Key{{Name: "test", Hash: web.HashKey(secret), Admin: true}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := srv.Prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- web.Serve(ctx, l, srv, web.ServeOptions{}) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	return "http://" + l.Addr().String()
+}
+
+// action is a step in the browser.
+type action = chromedp.Action[chromedp.Void]
+
+func do(t *testing.T, ctx context.Context, actions ...action) {
+	t.Helper()
+	for i, a := range actions {
+		step, cancel := context.WithTimeout(ctx, 30*time.Second)
+		err := chromedp.Do(step, a)
+		cancel()
+		if err != nil {
+			shoot(t, ctx, "failed")
+			t.Fatalf("step %d: %v", i, err)
+		}
+	}
+}
+
+// shoot writes a picture of the page into the folder that CLOCHE_SCREENSHOTS names.
+func shoot(t *testing.T, ctx context.Context, name string) {
+	t.Helper()
+	dir := os.Getenv("CLOCHE_SCREENSHOTS")
+	if dir == "" {
+		return
+	}
+	png, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+	if err != nil {
+		t.Log(err)
+		return
+	}
+	if err := os.WriteFile(filepath.Join(dir, t.Name()+"-"+name+".png"), png, 0o600); err != nil {
+		t.Log(err)
+	}
+}
+
+// open loads the page and gives it the key.
+func open(url string) action {
+	return chromedp.Steps(
+		chromedp.Navigate(url),
+		chromedp.WaitVisible(chromedp.CSS(`html[data-ready="true"]`)),
+		chromedp.Click(chromedp.CSS("#key")),
+		chromedp.WaitVisible(chromedp.CSS("#key-input")),
+		chromedp.SendKeys(chromedp.CSS("#key-input"), secret+"\r"),
+		chromedp.WaitVisible(chromedp.CSS(`#key[data-set="true"]`)),
+		chromedp.WaitNotVisible(chromedp.CSS("#key-dialog")),
+	)
+}
+
+func example(name string) action {
+	return chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`{
+		const s = document.getElementById("examples");
+		s.value = [...s.options].find(o => o.text === %q).value;
+		s.dispatchEvent(new Event("change"));
+	}`, name))
+}
+
+// ended waits for the end of a run with a state: ok or bad.
+func ended(state string) action {
+	return chromedp.WaitVisible(chromedp.CSS(fmt.Sprintf(`#status[data-state=%q]`, state)))
+}
+
+// eval evaluates JavaScript in the page, which may await.
+func eval[T any](t *testing.T, ctx context.Context, js string) T {
+	t.Helper()
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](js, chromedp.EvalAwaitPromise))
+	if err != nil {
+		shoot(t, ctx, "failed")
+		t.Fatalf("%s: %v", js, err)
+	}
+	return v
+}
+
+// write replaces the program in the editor, as pasting does.
+func write(code string) action {
+	return chromedp.Steps(
+		chromedp.Evaluate[chromedp.Void](`document.querySelector("#editor").shadowRoot.querySelector(".cm-content").focus()`),
+		chromedp.KeyEvent("a", chromedp.KeyModifiers(kb.ModifierCtrl)),
+		chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`{
+			const text = new DataTransfer();
+			text.setData("text/plain", %q);
+			document.querySelector("#editor").shadowRoot.querySelector(".cm-content").dispatchEvent(
+				new ClipboardEvent("paste", {clipboardData: text, bubbles: true, cancelable: true}));
+		}`, code)),
+	)
+}
+
+// press runs the program with the keyboard, and waits for its end.
+func press(state string) action {
+	return chromedp.Steps(
+		chromedp.Evaluate[chromedp.Void](`delete document.getElementById("status").dataset.state`),
+		chromedp.KeyEvent(kb.Enter, chromedp.KeyModifiers(kb.ModifierCtrl)),
+		ended(state),
+	)
+}
+
+func output(t *testing.T, ctx context.Context) string {
+	t.Helper()
+	return eval[string](t, ctx, `document.getElementById("output").innerText`)
+}
+
+func wantOutput(t *testing.T, ctx context.Context, want ...string) {
+	t.Helper()
+	got := output(t, ctx)
+	for _, w := range want {
+		if !strings.Contains(got, w) {
+			shoot(t, ctx, "failed")
+			t.Errorf("the output has no %q:\n%s", w, got)
+		}
+	}
+}
+
+// checkAccessibility runs axe on the page as it is.
+func checkAccessibility(t *testing.T, ctx context.Context, when string) {
+	t.Helper()
+	axe, err := os.ReadFile(filepath.Join(webtest.Tool(t, "node"), "node_modules/axe-core/axe.min.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	do(t, ctx, chromedp.Evaluate[chromedp.Void](string(axe)))
+	faults := eval[[]struct {
+		ID, Impact, Help string
+		Nodes            []struct{ HTML, FailureSummary string }
+	}](t, ctx, `axe.run(document, {resultTypes: ["violations"]}).then(r => r.violations.map(v => ({
+		ID: v.id, Impact: v.impact, Help: v.help, Nodes: v.nodes.map(n => ({HTML: n.html, FailureSummary: n.failureSummary}))})))`)
+	for _, f := range faults {
+		for _, n := range f.Nodes {
+			text := fmt.Sprintf("%s: %s: %s (%s): %.300s: %s", when, f.Impact, f.Help, f.ID, n.HTML, n.FailureSummary)
+			if f.Impact == "serious" || f.Impact == "critical" {
+				t.Error(text)
+			} else {
+				t.Log(text)
+			}
+		}
+	}
+}
+
+func TestFlagship(t *testing.T) {
+	url := serve(t)
+	ctx := webtest.Tab(t, webtest.Browser(t), 2*time.Minute)
+	do(t, ctx, open(url))
+	shoot(t, ctx, "start")
+	do(t, ctx, example("Describe a CSV file and draw it"), chromedp.WaitVisible(chromedp.CSS("#file-list li")),
+		chromedp.Click(chromedp.CSS("#run")), ended("ok"), chromedp.WaitVisible(chromedp.CSS("#output img")))
+	wantOutput(t, ctx, "mean", "1000.00", "figure-1.png", "category", "Kitchen", "float64")
+	if n := eval[int](t, ctx, `document.querySelector("#output img").naturalWidth`); n < 500 {
+		t.Errorf("the chart is %d pixels wide", n)
+	}
+	if got := eval[string](t, ctx, `document.getElementById("usage").innerText`); !strings.Contains(got, "Fuel") || !strings.Contains(got, "of 512 MiB") {
+		t.Errorf("usage: %s", got)
+	}
+	shoot(t, ctx, "light")
+	checkAccessibility(t, ctx, "light")
+	do(t, ctx, chromedp.Click(chromedp.CSS("#theme")), chromedp.Click(chromedp.CSS("#theme")))
+	shoot(t, ctx, "dark")
+	checkAccessibility(t, ctx, "dark")
+	do(t, ctx, chromedp.EmulateViewport(390, 844, chromedp.EmulateScale(2), chromedp.EmulateMobile))
+	shoot(t, ctx, "phone")
+	checkAccessibility(t, ctx, "phone")
+	if wide := eval[int](t, ctx, `document.documentElement.scrollWidth`); wide > 390 {
+		t.Errorf("on a phone the page is %d pixels wide", wide)
+	}
+	do(t, ctx, chromedp.Evaluate[chromedp.Void](`document.getElementById("out").scrollIntoView()`))
+	shoot(t, ctx, "phone-output")
+}
+
+func TestRuns(t *testing.T) {
+	url := serve(t)
+	ctx := webtest.Tab(t, webtest.Browser(t), 2*time.Minute)
+	do(t, ctx, open(url))
+
+	// Text is text, whatever it looks like; HTML is in a frame of an opaque origin.
+	do(t, ctx, write("from IPython.display import HTML, display\nprint('<img src=x onerror=document.title=1>')\n"+
+		"display(HTML('<style>b{color:rgb(1,2,3)}</style><b id=b>bold</b><script>top.document.title=2</script><img src=x onerror=parent.document.title=3>'))\n6 * 7"), press("ok"))
+	wantOutput(t, ctx, "<img src=x onerror", "42")
+	if n := eval[int](t, ctx, `document.querySelectorAll("#output pre img").length`); n != 0 {
+		t.Error("output became elements")
+	}
+	if got := eval[string](t, ctx, `document.querySelector("#output iframe").getAttribute("sandbox")`); got != "allow-scripts" {
+		t.Errorf("the frame's sandbox is %q", got)
+	}
+	do(t, ctx, chromedp.WaitVisible(chromedp.CSS(`iframe[style*="height"]`))) // it was filled and told its height
+	if title := eval[string](t, ctx, `document.title`); title != "Cloche playground" {
+		t.Errorf("a program changed the page: %q", title)
+	}
+	shoot(t, ctx, "html")
+
+	// An error leads to its line.
+	do(t, ctx, write("def f(x):\n    return 1 / x\n\nf(0)"), press("bad"))
+	wantOutput(t, ctx, "ZeroDivisionError: division by zero", "Go to line 2")
+	do(t, ctx, chromedp.Click(chromedp.CSS("#output .trouble button")))
+	if got := eval[string](t, ctx, `document.querySelector("#editor").shadowRoot.querySelector(".cm-error-line").textContent`); !strings.Contains(got, "1 / x") {
+		t.Errorf("the marked line is %q", got)
+	}
+	shoot(t, ctx, "error")
+	checkAccessibility(t, ctx, "error")
+
+	// A program is stopped.
+	do(t, ctx, write("print('begun', flush=True)\nwhile True: pass"),
+		chromedp.KeyEvent(kb.Enter, chromedp.KeyModifiers(kb.ModifierCtrl)),
+		chromedp.WaitVisible(chromedp.CSS("#output pre.stdout")), chromedp.Click(chromedp.CSS("#stop")), ended("bad"))
+	wantOutput(t, ctx, "begun")
+
+	// Output comes while the program runs.
+	do(t, ctx, write("import time\nfor i in range(3):\n    print('tick', i, flush=True)\n    time.sleep(0.3)"),
+		chromedp.KeyEvent(kb.Enter, chromedp.KeyModifiers(kb.ModifierCtrl)),
+		chromedp.WaitVisible(chromedp.CSS("#output pre.stdout")))
+	if state := eval[string](t, ctx, `document.getElementById("status").dataset.state`); state != "running" {
+		t.Errorf("the first output came when the program was %s", state)
+	}
+	do(t, ctx, ended("ok"))
+
+	// Other languages.
+	do(t, ctx, chromedp.Click(chromedp.CSS(`#language label:nth-of-type(3)`)), write("const x: number = 20; x + 1"), press("ok"))
+	wantOutput(t, ctx, "21")
+	do(t, ctx, chromedp.Click(chromedp.CSS(`#language label:nth-of-type(2)`)), write("console.error('warned'); [1, 2]"), press("ok"))
+	wantOutput(t, ctx, "warned", "[ 1, 2 ]")
+}
+
+// TestTyping checks that what keys write is a program, and that the browser has nothing to say about it.
+func TestTyping(t *testing.T) {
+	url := serve(t)
+	ctx := webtest.Tab(t, webtest.Browser(t), time.Minute)
+	do(t, ctx, open(url), write(""), chromedp.KeyEvent("def f(n):\nreturn n * 2\n"),
+		chromedp.KeyEvent("a", chromedp.KeyModifiers(kb.ModifierCtrl)), chromedp.KeyEvent("f = lambda n: [n, (n)]\nf(4)"), press("ok"))
+	wantOutput(t, ctx, "[4, 4]")
+}
+
+// TestFeelsInstant measures from the key press until the result is on the page.
+func TestFeelsInstant(t *testing.T) {
+	url := serve(t)
+	ctx := webtest.Tab(t, webtest.Browser(t), time.Minute)
+	do(t, ctx, open(url), write("print(sum(range(100)))"))
+	var took []float64
+	for range 12 {
+		do(t, ctx, press("ok"))
+		ms, err := strconv.ParseFloat(eval[string](t, ctx, `document.documentElement.dataset.took`), 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		took = append(took, ms)
+	}
+	wantOutput(t, ctx, "4950")
+	slices.Sort(took)
+	t.Logf("from key press to result, in ms: %v", took)
+	// Other tests use the machine too: a page that is slow by itself has no fast quarter.
+	if quarter := took[len(took)/4]; quarter > 30 {
+		t.Errorf("the fastest quarter takes up to %.1f ms, more than 30", quarter)
+	}
+}
+
+func TestFilesAndShare(t *testing.T) {
+	url := serve(t)
+	ctx := webtest.Tab(t, webtest.Browser(t), time.Minute)
+	file := filepath.Join(t.TempDir(), "in put.txt")
+	if err := os.WriteFile(file, []byte("from here"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	do(t, ctx, open(url), chromedp.SetUploadFiles(chromedp.CSS("#file-input"), []string{file}), chromedp.WaitVisible(chromedp.CSS("#file-list li")),
+		write("import os\nos.makedirs('out', exist_ok=True)\nopen('out/x.txt', 'w').write(open('in put.txt').read().upper())"), press("ok"),
+		chromedp.WaitVisible(chromedp.CSS("#file-list .mark")))
+	got := eval[string](t, ctx, `document.getElementById("file-list").innerText`)
+	if !strings.Contains(got, "in put.txt") || !strings.Contains(got, "out/x.txt") {
+		t.Errorf("files: %s", got)
+	}
+	// A download has the file's bytes.
+	text := eval[string](t, ctx, `new Promise(done => {
+		const make = URL.createObjectURL;
+		URL.createObjectURL = b => { b.text().then(done); return make(b); };
+		[...document.querySelectorAll("#file-list .name")].find(n => n.textContent === "out/x.txt").click();
+	})`)
+	if text != "FROM HERE" {
+		t.Errorf("the download is %q", text)
+	}
+	do(t, ctx, chromedp.Click(chromedp.CSS("#share")), chromedp.WaitVisible(chromedp.CSS("#toast")))
+	link := eval[string](t, ctx, `location.href`)
+	if !strings.Contains(link, "#python=") || strings.Contains(link, "key") {
+		t.Fatalf("the link is %s", link)
+	}
+	do(t, ctx, chromedp.Navigate("about:blank"), chromedp.Navigate(link), chromedp.WaitVisible(chromedp.CSS(`html[data-ready="true"]`)))
+	if got := eval[string](t, ctx, `document.querySelector("#editor").shadowRoot.querySelector(".cm-content").innerText`); !strings.Contains(got, "os.makedirs") {
+		t.Errorf("the shared program is %q", got)
+	}
+	if got := output(t, ctx); got != "" {
+		t.Errorf("a shared program was run: %s", got)
+	}
+}
+
+func TestSession(t *testing.T) {
+	url := serve(t)
+	ctx := webtest.Tab(t, webtest.Browser(t), time.Minute)
+	do(t, ctx, open(url), chromedp.Click(chromedp.CSS(`#mode label:nth-of-type(2)`)),
+		write("n = 1"), press("ok"), write("n += 1; n"), press("ok"), write("n += 1; n"), press("ok"))
+	wantOutput(t, ctx, "3")
+	if n := eval[int](t, ctx, `document.querySelectorAll("#turn-list li").length`); n != 3 {
+		t.Errorf("%d turns in the history, want 3", n)
+	}
+	shoot(t, ctx, "session")
+	checkAccessibility(t, ctx, "session")
+
+	// A look at an earlier turn changes nothing.
+	do(t, ctx, chromedp.Click(chromedp.CSS("#turn-list li:nth-child(2) .name")))
+	wantOutput(t, ctx, "2")
+	do(t, ctx, write("n"), press("ok"))
+	wantOutput(t, ctx, "3")
+}
+
+// TestKey checks that the key is asked for, that a wrong one is refused, and where the right one is kept.
+func TestKey(t *testing.T) {
+	url := serve(t)
+	ctx := webtest.Tab(t, webtest.Browser(t), time.Minute, "401")
+	do(t, ctx, chromedp.Navigate(url), chromedp.WaitVisible(chromedp.CSS(`html[data-ready="true"]`)), chromedp.Click(chromedp.CSS("#run")),
+		chromedp.WaitVisible(chromedp.CSS("#key-input")))
+	checkAccessibility(t, ctx, "key")
+	shoot(t, ctx, "key")
+	do(t, ctx, chromedp.SendKeys(chromedp.CSS("#key-input"), "wrong\r"), chromedp.WaitVisible(chromedp.CSS("#key-problem")),
+		chromedp.Evaluate[chromedp.Void](`document.getElementById("key-input").value = ""`),
+		chromedp.SendKeys(chromedp.CSS("#key-input"), secret+"\r"), ended("ok"))
+	wantOutput(t, ctx, "285")
+	where := eval[string](t, ctx, `JSON.stringify([location.href, document.cookie, {...localStorage}, document.documentElement.outerHTML])`)
+	if strings.Contains(where, secret) {
+		t.Errorf("the key is where it should not be: %s", where)
+	}
+}
+
+// TestWithoutEditor checks that the page works with a text area when the bundle is not there.
+func TestWithoutEditor(t *testing.T) {
+	url := serveWith(t, page.New())
+	ctx := webtest.Tab(t, webtest.Browser(t), time.Minute, "404", "editor.js")
+	do(t, ctx, open(url), chromedp.SetValue(chromedp.CSS("#editor textarea"), "2 ** 10"), chromedp.Click(chromedp.CSS("#run")), ended("ok"))
+	wantOutput(t, ctx, "1024")
+}
