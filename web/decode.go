@@ -42,20 +42,35 @@ func checkEncoding(r *http.Request) *apiError {
 func (x *exchange) readBody(most int64) ([]byte, error) {
 	n := x.r.ContentLength
 	if n > most {
-		x.Header().Set("Connection", "close")
 		return nil, &http.MaxBytesError{Limit: most}
 	}
 	_ = x.control.SetReadDeadline(time.Now().Add(x.s.cfg.BodyTimeout))
-	defer x.control.SetReadDeadline(time.Time{})
 	body := http.MaxBytesReader(x.ResponseWriter, x.r.Body, most)
+	var b []byte
+	var err error
 	if n >= 0 && n <= 1<<20 { // what is claimed is allocated only while it is little
-		b := make([]byte, n)
-		_, err := io.ReadFull(body, b)
-		return b, readError(err)
+		b = make([]byte, n)
+		_, err = io.ReadFull(body, b)
+	} else {
+		b, err = io.ReadAll(body)
 	}
-	b, err := io.ReadAll(body)
-	return b, readError(err)
+	if err != nil {
+		return nil, readError(err)
+	}
+	x.bodyRead = true
+	return b, x.control.SetReadDeadline(time.Time{})
 }
+
+// dropBody sees that the rest of a body that nobody wants does not hold the connection: net/http would wait for it.
+func (x *exchange) dropBody() {
+	if x.bodyRead || x.r.ContentLength == 0 {
+		return
+	}
+	x.Header().Set("Connection", "close")
+	_ = x.control.SetReadDeadline(time.Now().Add(dropTimeout))
+}
+
+const dropTimeout = time.Second
 
 func readError(err error) error {
 	switch {

@@ -135,6 +135,7 @@ func (x *exchange) writeError(e *apiError) {
 		body.Error.RequestID = ""
 		x.Header().Set("WWW-Authenticate", `Bearer realm="cloche"`)
 	}
+	x.dropBody()
 	if e.retryAfter > 0 {
 		x.Header().Set("Retry-After", strconv.Itoa(int((e.retryAfter+time.Second-1)/time.Second)))
 	}

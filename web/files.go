@@ -193,7 +193,6 @@ type uploaded struct {
 // upload is the body of at most that many bytes.
 func (x *exchange) upload(most int64) (*uploaded, error) {
 	if x.r.ContentLength > most {
-		x.Header().Set("Connection", "close")
 		return nil, fail(http.StatusRequestEntityTooLarge, codeTooLarge, "the body has %d bytes, and the session's disk %d", x.r.ContentLength, most)
 	}
 	return &uploaded{x: x, body: http.MaxBytesReader(x.ResponseWriter, x.r.Body, most)}, nil
@@ -203,12 +202,18 @@ func (u *uploaded) Read(p []byte) (int, error) {
 	_ = u.x.control.SetReadDeadline(time.Now().Add(u.x.s.cfg.BodyTimeout))
 	n, err := u.body.Read(p)
 	u.n += int64(n)
-	if err != nil && err != io.EOF {
+	switch {
+	case err == io.EOF:
+		u.x.bodyRead = true
+	case err != nil:
 		u.err = readError(err)
 	}
 	return n, err
 }
 
 func (u *uploaded) Close() error {
+	if !u.x.bodyRead {
+		return nil // see dropBody
+	}
 	return u.x.control.SetReadDeadline(time.Time{})
 }

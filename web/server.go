@@ -162,15 +162,16 @@ func (discard) Write(p []byte) (int, error) { return len(p), nil }
 // exchange is one request and its answer: the ResponseWriter that handlers see.
 type exchange struct {
 	http.ResponseWriter
-	s       *Server
-	r       *http.Request
-	id      string
-	key     *Key // nil on open routes
-	traceID string
-	route   string      // pattern of the route, "" for what has none
-	named   *remembered // by an Idempotency-Key
-	status  int         // of the answer, 0 when nothing was written
-	control *http.ResponseController
+	s        *Server
+	r        *http.Request
+	id       string
+	key      *Key // nil on open routes
+	traceID  string
+	route    string      // pattern of the route, "" for what has none
+	named    *remembered // by an Idempotency-Key
+	bodyRead bool        // to its end
+	status   int         // of the answer, 0 when nothing was written
+	control  *http.ResponseController
 }
 
 func exchangeOf(c echo.Context) *exchange { return c.Response().Writer.(*exchange) }
