@@ -38,6 +38,9 @@
     return id;
   };
 
+  // Whether the host is doing something for the program.
+  cloche.going = () => going.size > 0;
+
   // A call that the host has started for us otherwise.
   cloche.expect = add;
 

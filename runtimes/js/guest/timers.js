@@ -206,10 +206,11 @@
       phase = 0;
       return 0;
     }
-    if (held === 0) {
+    if (held === 0 && !cloche.going()) {
       drop();
       return -1;
     }
+    if (heap.length === 0) return -1;
     return Math.max(heap[0]._ready - at, 0.01);
   };
 
