@@ -11,6 +11,9 @@ type mcpCmd struct {
 	Mounts []mountFlag `name:"mount" sep:"none" placeholder:"HOST:GUEST[:MODE]" help:"Show a host folder, or the files in HOST.zip, in every sandbox. MODE is ro (default), rw or overlay. Repeatable."`
 	Env    []pairFlag  `sep:"none" placeholder:"K=V" help:"An environment variable of the programs, which see none of ours. Repeatable."`
 
+	Allow    []string `sep:"none" placeholder:"PATTERN" help:"A URL pattern that programs may fetch from, such as https://api.example.com/*. Repeatable; default: no network."`
+	Packages []string `name:"package" sep:"none" placeholder:"NAME" help:"A pure-Python package that programs can import. Repeatable."`
+
 	Policy   string       `type:"existingfile" placeholder:"FILE.toml" help:"Limits, presets, mounts and environment."`
 	Preset   string       `placeholder:"NAME" help:"A named set of limits: tiny, script, data, or one of the policy's."`
 	Timeout  durationFlag `placeholder:"30s" help:"Wall time of a call, waiting included."`
@@ -22,7 +25,7 @@ type mcpCmd struct {
 }
 
 func (mcpCmd) Help() string {
-	return `Serves the Model Context Protocol on standard input and output, until the input ends: a client, such as an agent, starts it and calls the tools run_code, list_files, read_file, write_file and describe_environment. Standard output has the protocol's messages and nothing else; what there is to tell a person goes to standard error.
+	return `Serves the Model Context Protocol on standard input and output, until the input ends: a client, such as an agent, starts it and calls the tools run_code, list_files, read_file, write_file, checkpoint, rollback and describe_environment. Standard output has the protocol's messages and nothing else; what there is to tell a person goes to standard error.
 
 Limits are taken from flags, else from the preset, else from the policy, else from the defaults, but that output is then cut after 64KiB, since it is for a model to read.
 
@@ -41,7 +44,7 @@ func (c *mcpCmd) Run(a *app) (err error) {
 		c.Output = modelOutput
 	}
 	flags := sandboxFlags{
-		Mounts: c.Mounts, Env: c.Env, Policy: c.Policy, Preset: c.Preset,
+		Mounts: c.Mounts, Env: c.Env, Allow: c.Allow, Packages: c.Packages, Policy: c.Policy, Preset: c.Preset,
 		Timeout: c.Timeout, Memory: c.Memory, Disk: c.Disk, Output: c.Output,
 	}
 	p, err := flags.policy(a)
@@ -64,7 +67,7 @@ func (c *mcpCmd) Run(a *app) (err error) {
 		}
 	}
 	return mcp.Serve(a.ctx, mcp.Config{
-		Engine: eng, Options: engine.Options{Env: p.env, Mounts: p.mounts, Packages: p.packages, Review: p.review},
+		Engine: eng, Options: engine.Options{Env: p.env, Mounts: p.mounts, Packages: p.packages, Review: p.review, Network: p.network},
 		MaxSessions: c.Sessions, Version: version(),
 	}, a.in, a.out)
 }

@@ -43,6 +43,9 @@ type session struct {
 	run  *engine.Session
 	over bool // run is closed, or was never opened
 	runs int  // turns so far
+
+	checkpoints []checkpoint // oldest first
+	made        int          // checkpoints so far
 }
 
 var errClosing = errors.New("the connection is closing")
@@ -68,11 +71,12 @@ func (c *connection) close() error {
 }
 
 func (s *session) close() error {
+	err := s.dropCheckpoints()
 	if s.over {
-		return nil
+		return err
 	}
 	s.over = true
-	return s.run.Close()
+	return errors.Join(err, s.run.Close())
 }
 
 // within is ctx, ended also when the connection ends.

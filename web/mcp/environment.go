@@ -98,7 +98,15 @@ func (c *connection) describe(ctx context.Context, _ *sdk.CallToolRequest, _ str
 
 // network says what leaves the sandbox.
 func (c *connection) network() string {
-	return "closed: no address can be reached"
+	n := c.cfg.Options.Network
+	if n == nil || len(n.Allow) == 0 {
+		return "closed: no address can be reached"
+	}
+	var allowed []string
+	for _, p := range n.Allow {
+		allowed = append(allowed, p.String())
+	}
+	return "open for HTTP requests to: " + strings.Join(allowed, ", ")
 }
 
 // of asks the interpreter of a language, unless that was done before.

@@ -211,6 +211,32 @@ open("raw.bin", "wb").write(bytes(range(256)))`,
 	wantText(t, call(t, s, "write_file", args{"path": "big", "content": "a", "session_id": "new"}), `"session_id":"new"`)
 }
 
+func TestCheckpoints(t *testing.T) {
+	s := connect(t, mcp.Config{}, nil)
+	wantText(t, call(t, s, "rollback", nil), "session python has no checkpoint")
+	call(t, s, "run_code", args{"code": "x = [1]\nopen('f.txt', 'w').write('one')"})
+	wantText(t, call(t, s, "checkpoint", args{"name": "good"}), `"name":"good"`)
+	call(t, s, "run_code", args{"code": "x.append(2)\nopen('f.txt', 'w').write('two')\nimport os; os.mkdir('d')"})
+	wantText(t, call(t, s, "checkpoint", nil), `"checkpoints":["good","2"]`)
+	call(t, s, "run_code", args{"code": "del x"})
+	call(t, s, "rollback", nil)
+	wantText(t, call(t, s, "run_code", args{"code": "x"}), "value:\n[1, 2]")
+	for range 2 { // a checkpoint stays
+		call(t, s, "rollback", args{"name": "good"})
+		wantText(t, call(t, s, "run_code", args{"code": "x, open('f.txt').read(), os"}), "NameError: name 'os'")
+		wantText(t, call(t, s, "run_code", args{"code": "x.append(3)\nx, open('f.txt').read()"}), "value:\n([1, 3], 'one')")
+	}
+	wantText(t, call(t, s, "rollback", args{"name": "none"}), `no checkpoint "none": there are good, 2`)
+	// The oldest makes room.
+	var last *sdk.CallToolResult
+	for range 20 {
+		last = call(t, s, "checkpoint", nil)
+	}
+	if n := len(field(t, last, "checkpoints").([]any)); n != 16 {
+		t.Errorf("%d checkpoints are kept, want 16", n)
+	}
+}
+
 func TestLimits(t *testing.T) {
 	s := connect(t, mcp.Config{Options: engine.Options{Limits: limits.Limits{Timeout: 5 * time.Second, OutputBytes: 100}}}, nil)
 	call(t, s, "run_code", args{"code": "kept = 1"})

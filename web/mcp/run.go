@@ -143,5 +143,8 @@ func (c *connection) lost(s *session, err error) error {
 	}
 	s.over = true
 	c.forget(s)
+	if err := s.dropCheckpoints(); err != nil {
+		return err
+	}
 	return fmt.Errorf("session %s is over, its variables and files are gone; the next call starts it anew: %w", s.name, err)
 }
