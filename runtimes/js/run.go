@@ -168,6 +168,18 @@ func (in *interp) run(s *turn) (runtimes.Outcome, error) {
 	if async || module || s.Module {
 		flags |= evalAsync
 	}
+	if len(s.Deny) > 0 {
+		if found := review(src, s.imports, s.Deny, in.look); len(found) > 0 {
+			fn := in.eval(src, s.name(), flags|evalCompileOnly)
+			if fn.exception() { // which is told as ever
+				return in.stopped(s)
+			}
+			in.free(fn)
+			out := refusal(found, s.name())
+			in.cleanUp(s)
+			return out, nil
+		}
+	}
 	if in.reveal(src, nodeNames) {
 		return in.stopped(s)
 	}

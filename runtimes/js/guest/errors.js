@@ -81,6 +81,27 @@
   }.captureStackTrace;
   const { captureStackTrace } = Error;
 
+  // The engine's DOMException has a stack of its own, which is raw.
+  const NativeException = globalThis.DOMException;
+  function DOMException(message = "", options = "Error") {
+    if (new.target === undefined) throw new TypeError("Class constructor DOMException cannot be invoked without 'new'");
+    const named = typeof options === "object" && options !== null;
+    const name = named ? options.name : options;
+    const error = Reflect.construct(NativeException, name === undefined ? [message] : [message, name], new.target);
+    if (named && hasOwn(options, "cause")) defineProperty(error, "cause", { value: options.cause, writable: true, configurable: true, enumerable: false });
+    const at = {};
+    nativeCapture(at, DOMException);
+    defineProperty(error, "stack", { value: compose(error, `${at.stack ?? ""}`), writable: true, configurable: true, enumerable: false });
+    return error;
+  }
+  for (const key of Reflect.ownKeys(NativeException)) {
+    if (key === "name" || key === "prototype") continue;
+    defineProperty(DOMException, key, getOwnPropertyDescriptor(NativeException, key));
+  }
+  defineProperty(DOMException, "prototype", { value: NativeException.prototype, writable: false, enumerable: false });
+  defineProperty(NativeException.prototype, "constructor", { value: DOMException, writable: true, configurable: true, enumerable: false });
+  defineProperty(globalThis, "DOMException", { value: DOMException, writable: true, configurable: true, enumerable: false });
+
   // Splits the text of a stack into what comes before its frames and the frames.
   cloche.splitStack = (stack, fallback) => {
     const at = stack.search(/(^|\n) {4}at /);
