@@ -53,6 +53,9 @@ const maxProblems = 20
 //	allow = ["https://api.example.com/v1/*", "*.example.org"]
 //	secrets = [{ for = "https://api.example.com", header = "Authorization", env = "API_TOKEN", prefix = "Bearer " }]
 //
+//	[tools.mcp.weather]  # the tools of an MCP server, as tools.weather in programs
+//	command = ["weather-server", "--stdio"]
+//
 // A key that is not known is an error, so that a misspelt restriction cannot pass unnoticed.
 type Policy struct {
 	// Limits holds what [limits] says; fields that it leaves out are those of [Default].
@@ -68,6 +71,8 @@ type Policy struct {
 	Review   Review
 	// Network says what may be fetched. Nil: nothing.
 	Network *Network
+	// Tools says what may be called. Nil: nothing.
+	Tools *Tools
 
 	presets map[string]Limits
 }
@@ -180,6 +185,8 @@ func (p *Policy) read(name string, data []byte) error {
 			p.Env = d.env(v)
 		case "network":
 			p.Network = d.network(v)
+		case "tools":
+			p.Tools = d.tools(v)
 		case "packages":
 			p.Packages = d.strings(key, v)
 		case "time_zone":
@@ -187,7 +194,7 @@ func (p *Policy) read(name string, data []byte) error {
 		case "review":
 			p.Review = d.review(v)
 		default:
-			d.failf(v, "unknown key %q: there are limits, presets, mounts, env, network, review, packages and time_zone", key)
+			d.failf(v, "unknown key %q: there are limits, presets, mounts, env, network, tools, review, packages and time_zone", key)
 		}
 	}
 	if p.TimeZone != "" {
