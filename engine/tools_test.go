@@ -94,6 +94,7 @@ async def main():
 asyncio.run(main())
 import tools as t
 print(t, t.crm.count(), t.crm.count())
+print(t.search("find CUSTOMER"), t.search("crm"), t.search("no such"))
 try:
     t.crm.count()
 except t.ToolError as e:
@@ -111,6 +112,7 @@ ValueError False Out of range float values are not JSON compliant: nan
 timed out
 no customer Nobody
 <tools: broken, crm, lookup, slow> 3 3
+['lookup: Find a customer.'] ['crm.count: '] []
 this run may call crm.count 2 times
 `, "lookup ok, lookup ok, lookup ok, lookup error, broken error, lookup refused, lookup error, lookup refused, " +
 			"slow ok, slow ok, slow ok, slow ok, slow ok, slow ok, slow ok, slow ok, slow cancelled, slow cancelled, lookup error, " +
@@ -125,6 +127,7 @@ console.log(await Promise.all(Array(8).fill(0).map(() => tools.slow(200))), Date
 const timer = new Promise((resolve) => setTimeout(resolve, 20, "timer"));
 console.log(await Promise.race([tools.slow(300), timer]));
 console.log(await tools.crm.count(), tools.lookup.declaration, tools.lookup.description);
+console.log(tools.search("find CUSTOMER"), Object.keys(tools));
 `, `{ id: 7, name: 'Ada' } 9
 KeyError true no customer Nobody
 ToolError true the tool broken failed
@@ -141,6 +144,7 @@ TypeError true BigInt are forbidden in JSON.stringify
 timer
 3 lookup(args: { name: string; max?: number }): Promise<{ id: number; name: string; tags?: string[] | null }>; Find a customer.
 The name must be exact.
+[ 'lookup: Find a customer.' ] [ 'lookup', 'slow', 'broken', 'crm' ]
 `, "lookup ok, lookup ok, lookup error, broken error, lookup refused, lookup error, " +
 			"slow ok, slow ok, slow ok, slow ok, slow ok, slow ok, slow ok, slow ok, crm.count ok, slow ok"},
 	}

@@ -61,13 +61,18 @@ func (c *mcpCmd) Run(a *app) (err error) {
 	if _, err := eng.PreparePackages(a.ctx, p.packages...); err != nil {
 		return err
 	}
+	tools, stop, err := p.startTools(a)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
 	if !c.NoWall {
 		if err := a.raiseIfReady(eng, wallFor(p.mounts, p.network, "")); err != nil {
 			return err
 		}
 	}
 	return mcp.Serve(a.ctx, mcp.Config{
-		Engine: eng, Options: engine.Options{Env: p.env, Mounts: p.mounts, Packages: p.packages, Review: p.review, Network: p.network},
+		Engine: eng, Options: engine.Options{Env: p.env, Mounts: p.mounts, Packages: p.packages, Review: p.review, Network: p.network, Tools: tools},
 		MaxSessions: c.Sessions, Version: version(),
 	}, a.in, a.out)
 }

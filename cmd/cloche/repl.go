@@ -67,6 +67,12 @@ func (c *replCmd) Run(a *app) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, eng.Close()) }()
+	tools, stop, err := p.startTools(a)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	o.Tools = tools
 	if err := c.raiseWall(a, eng, p, c.Lang, replWall(c.Lang)); err != nil {
 		return err
 	}

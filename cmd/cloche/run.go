@@ -97,6 +97,12 @@ func (c *runCmd) Run(a *app) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, eng.Close()) }()
+	tools, stop, err := p.startTools(a)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	o.Tools = tools
 	if err := c.raiseWall(a, eng, p, programs[0].language, wall.Config{}); err != nil {
 		return err
 	}
@@ -193,6 +199,7 @@ type effective struct {
 	packages []string
 	review   limits.Review
 	network  *fetch.Policy
+	tools    *limits.Tools
 }
 
 func (c *sandboxFlags) policy(a *app) (effective, error) {
@@ -231,6 +238,7 @@ func (c *sandboxFlags) policy(a *app) (effective, error) {
 	}
 	var err error
 	e.network, err = network(a, policy.Network, c.Allow)
+	e.tools = policy.Tools
 	errs = append(errs, limits.CheckMounts(e.mounts), c.checkSecrets(a, e.mounts), err)
 	if err := errors.Join(errs...); err != nil {
 		return effective{}, usageError{err}
@@ -362,7 +370,7 @@ func (r *runner) once(eng *engine.Engine, o engine.Options, p program) error {
 	t := r.turn(p)
 	res, err := eng.Run(r.ctx, engine.Job{
 		Language: p.language, Code: t.Code, Name: t.Name, Args: t.Args, Env: o.Env, Stdin: t.Stdin, Inputs: t.Inputs,
-		Files: o.Files, Mounts: o.Mounts, Seed: o.Seed, Clock: o.Clock, Network: o.Network, Stdout: t.Stdout, Stderr: t.Stderr,
+		Files: o.Files, Mounts: o.Mounts, Seed: o.Seed, Clock: o.Clock, Network: o.Network, Tools: o.Tools, Stdout: t.Stdout, Stderr: t.Stderr,
 		Packages: o.Packages, Review: o.Review,
 	})
 	if err != nil {

@@ -68,13 +68,13 @@ func environment(given map[string]string) []string {
 	return env
 }
 
-// Close ends the servers.
+// Close ends the servers: their input ends, upon which they do. Behind a second wall that is all that can be done.
 func (s *Servers) Close() error {
 	var errs []error
 	for _, session := range s.sessions {
 		err := session.Close()
-		if _, exited := errors.AsType[*exec.ExitError](err); exited {
-			err = nil // how it takes its end is its own affair
+		if _, exited := errors.AsType[*exec.ExitError](err); exited || errors.Is(err, os.ErrPermission) {
+			err = nil // how it takes its end is its own affair, and waiting for it may be forbidden by now
 		}
 		errs = append(errs, err)
 	}

@@ -67,11 +67,21 @@
 
   function declare() {
     const tools = {};
+    // Not one of the tools, and not shown among them.
+    defineProperty(tools, "search", {
+      value(text) {
+        const words = `${text}`.toLowerCase().split(/\s+/);
+        return declared.filter((d) => words.every((w) => `${d.name} ${d.description ?? ""}`.toLowerCase().includes(w)))
+          .map((d) => `${d.name}: ${(d.description ?? "").trim().split("\n")[0]}`);
+      },
+      writable: true, configurable: true, enumerable: false,
+    });
     const reply = cloche.door(opTools, "{}", new ArrayBuffer(0), 0, 0);
     if (typeof reply === "string") throw failure(reply);
-    for (const d of parse(cloche.decode("utf8", reply, 0, reply.byteLength))) {
+    const declared = parse(cloche.decode("utf8", reply, 0, reply.byteLength));
+    for (const d of declared) {
       const dot = d.name.indexOf(".");
-      if (dot < 0) tools[d.name] = make(d);
+      if (dot < 0) defineProperty(tools, d.name, { value: make(d), writable: true, configurable: true, enumerable: true });
       else (tools[d.name.slice(0, dot)] ??= {})[d.name.slice(dot + 1)] = make(d);
     }
     return tools;

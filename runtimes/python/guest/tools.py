@@ -9,6 +9,7 @@ import builtins
 import dataclasses
 import inspect
 import json
+import sys
 import types
 import typing
 
@@ -146,6 +147,8 @@ class _Space(types.ModuleType):
             declared = self.__dict__["_declared"] = _ask()
             self.__doc__ = _overview(declared)
         found = declared.get(name)
+        if found is None and name == "search" and self.__name__ == "tools":
+            return _search
         if found is None:
             if name[:2] == "__":
                 raise AttributeError(name)
@@ -166,6 +169,29 @@ class _Space(types.ModuleType):
         return f"<{self.__name__}: {', '.join(self.__dir__()) or 'none'}>"
 
 
+def _search(text):
+    """The tools whose name or description has all the words of text, each with the first line of its description."""
+    words = text.lower().split()
+    found = []
+    for name, d in _all(sys.modules["tools"].__dict__["_declared"]):
+        description = (d.get("description") or "").strip()
+        if all(word in f"{name} {description}".lower() for word in words):
+            found.append(f"{name}: {description.partition(chr(10))[0]}")
+    return found
+
+
+_search.__name__ = _search.__qualname__ = "search"
+_search.__module__ = "tools"
+
+
+def _all(declared):
+    for d in declared.values():
+        if "name" in d:
+            yield d["name"], d
+        else:
+            yield from _all(d["tools"])
+
+
 def _ask():
     """The declarations of all tools: by name, those of a namespace below it."""
     declared = {}
@@ -179,7 +205,11 @@ def _ask():
 
 
 def _overview(declared):
-    lines = ["Functions of the host's. Ask help() about one of them; its attribute aio is the same to await.", ""]
+    lines = [
+        "Functions of the host's. Ask help() about one of them; its attribute aio is the same to await;"
+        " tools.search(words) lists those that fit.",
+        "",
+    ]
     for name, d in sorted(declared.items()):
         if "name" in d:
             first = (d.get("description") or "").strip().partition("\n")[0]
