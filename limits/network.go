@@ -125,11 +125,28 @@ func (d *document) texts(where, key string, v toml.Primitive) []string {
 	return texts
 }
 
+// listOfTables is v as the TOML package gives one.
+func listOfTables(v any) ([]map[string]any, bool) {
+	if tables, ok := v.([]map[string]any); ok {
+		return tables, true
+	}
+	items, ok := v.([]any)
+	var tables []map[string]any
+	for _, item := range items {
+		t, isTable := item.(map[string]any)
+		if !isTable {
+			return nil, false
+		}
+		tables = append(tables, t)
+	}
+	return tables, ok
+}
+
 // secrets reads a list of tables: { for = "https://api.example.com", header = "Authorization", env = "API_TOKEN", prefix = "Bearer " }.
 func (d *document) secrets(v toml.Primitive) []NetworkSecret {
 	var list []NetworkSecret
-	var tables []map[string]any
-	if d.meta.PrimitiveDecode(v, &tables) != nil {
+	tables, ok := listOfTables(d.value(v))
+	if !ok {
 		d.failf(v, `secrets of [network] must be a list of tables: { for = "https://api.example.com", header = "Authorization", env = "API_TOKEN", prefix = "Bearer " }`)
 		return nil
 	}

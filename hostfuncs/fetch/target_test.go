@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/cloche-dev/cloche/limits"
 )
 
 func TestParseTarget(t *testing.T) {
@@ -254,6 +256,40 @@ func TestJudge(t *testing.T) {
 	}
 	if n, err := (*Policy)(nil).Narrow([]string{"*"}); n != nil || err != nil {
 		t.Errorf("nothing was narrowed to %v, %v", n, err)
+	}
+}
+
+func TestFromPolicy(t *testing.T) {
+	env := func(name string) string { return map[string]string{"TOKEN": "12345678"}[name] }
+	p, err := FromPolicy(&limits.Network{
+		Profile: "data", Allow: []string{"example.com"}, Private: []string{"10.0.0.0/8"}, Requests: 5,
+		Secrets: []limits.NetworkSecret{{For: "https://example.com", Header: "X-Key", Env: "TOKEN", Prefix: "k "}},
+	}, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := parseTarget("https://example.com/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !p.judge("GET", u).allowed || p.judge("POST", u).allowed || p.Limits.Requests != 5 || p.Limits.PerSecond != 10 || p.Secrets[0].Value != "k 12345678" ||
+		len(p.Private) != 1 {
+		t.Errorf("%+v", p)
+	}
+	if p, err := FromPolicy(&limits.Network{Profile: "offline", Allow: []string{"*"}}, env); p != nil || err != nil {
+		t.Errorf("offline is %v, %v", p, err)
+	}
+	for want, n := range map[string]*limits.Network{
+		"profile \"x\" is unknown":                   {Profile: "x"},
+		"pattern \"ftp://h\"":                        {Allow: []string{"ftp://h"}},
+		"private range \"10.0.0.1/8\"":               {Private: []string{"10.0.0.1/8"}},
+		"the environment variable NONE is empty":     {Secrets: []limits.NetworkSecret{{For: "https://h", Header: "A", Env: "NONE"}}},
+		"must name a scheme and a server":            {Secrets: []limits.NetworkSecret{{For: "*", Header: "A", Env: "TOKEN"}}},
+		"secret \"Content-Length\": that is no name": {Secrets: []limits.NetworkSecret{{For: "https://h", Header: "Content-Length", Env: "TOKEN"}}},
+	} {
+		if _, err := FromPolicy(n, env); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
 	}
 }
 
