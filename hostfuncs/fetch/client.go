@@ -436,6 +436,9 @@ func (j *journey) end(first []byte, err error) ([]byte, error) {
 		body.close()
 		body = nil
 	}
+	if len(hops) == 0 && err != nil { // it was not its turn yet
+		hops = []hostfuncs.HTTPRequest{{Method: j.request.method, URL: c.shown(j.request.url), Reason: "it was not sent: its time was over"}}
+	}
 	for i := range hops {
 		last := i == len(hops)-1
 		if last {
