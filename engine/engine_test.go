@@ -23,6 +23,10 @@ var shared = sync.OnceValues(func() (*engine.Engine, error) {
 })
 
 func TestMain(m *testing.M) {
+	if dir := os.Getenv(storeChild); dir != "" {
+		fmt.Fprintln(os.Stderr, countInStore(dir))
+		os.Exit(1)
+	}
 	code := m.Run()
 	if e, err := shared(); err == nil {
 		if err := e.Close(); err != nil {

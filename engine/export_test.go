@@ -75,3 +75,15 @@ func MemoryOf(s *Session) ([]byte, error) {
 	}
 	return bytes.Clone(memory), nil
 }
+
+// Awake is the number of sessions that hold their state in memory.
+func Awake(e *Engine) (n int) {
+	for _, s := range e.live.all() {
+		s.mu.Lock()
+		if !s.asleep {
+			n++
+		}
+		s.mu.Unlock()
+	}
+	return n
+}

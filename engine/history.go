@@ -122,8 +122,8 @@ func (s *Session) at(turn int) (int, error) {
 // Rollback makes the session what it was after turn to: names, files in memory, open descriptors. 0 is how it was
 // opened. Later turns leave the history. What those did to mounted folders of the host stays. It fails with
 // [ErrInvalid] for a turn that is not in the history.
-func (s *Session) Rollback(_ context.Context, to int) error {
-	if err := s.use(); err != nil {
+func (s *Session) Rollback(ctx context.Context, to int) error {
+	if err := s.use(ctx); err != nil {
 		return err
 	}
 	defer s.done()
@@ -135,13 +135,15 @@ func (s *Session) Rollback(_ context.Context, to int) error {
 		return err
 	}
 	s.forget(i + 1)
-	return nil
+	return s.persist()
 }
 
 // become makes st, which the session owns then, its state. After an error the session is over.
 func (s *Session) become(st *state) error {
 	s.sb.vacate()
 	s.advance(st)
+	s.base.release()
+	s.base = nil // it may have pages that the state has not
 	err := s.sb.tree.Restore(st.files)
 	if err == nil {
 		err = s.sb.reopen(st)
@@ -154,7 +156,7 @@ func (s *Session) become(st *state) error {
 
 // ForkAt is Fork from the state after an earlier turn.
 func (s *Session) ForkAt(ctx context.Context, turn, n int) ([]*Session, error) {
-	if err := s.use(); err != nil {
+	if err := s.use(ctx); err != nil {
 		return nil, err
 	}
 	defer s.done()
@@ -162,7 +164,7 @@ func (s *Session) ForkAt(ctx context.Context, turn, n int) ([]*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.branch(ctx, s.past[i].st, n)
+	return s.branch(ctx, s.past[i].st, n, false)
 }
 
 // StateCard is what a turn did to a session's names. It is the guest's word: data, not instructions.
@@ -232,7 +234,7 @@ type Comparison struct {
 // for sandboxes, at once. The session itself stays as it is until Keep. Turns that share a writer or reader are the
 // caller's affair.
 func (s *Session) Variants(ctx context.Context, turns ...Turn) (*Comparison, error) {
-	forks, err := s.Fork(ctx, len(turns))
+	forks, err := s.fork(ctx, len(turns), true)
 	if err != nil {
 		return nil, err
 	}
@@ -259,14 +261,14 @@ func (c *Comparison) Keep(ctx context.Context, n int) error {
 		return err
 	}
 	defer sn.Close()
-	if err := c.of.adopt(sn, c.turn, c.Results[n]); err != nil {
+	if err := c.of.adopt(ctx, sn, c.turn, c.Results[n]); err != nil {
 		return err
 	}
 	return c.Close()
 }
 
-func (s *Session) adopt(sn *Snapshot, turn int, res *Result) error {
-	if err := s.use(); err != nil {
+func (s *Session) adopt(ctx context.Context, sn *Snapshot, turn int, res *Result) error {
+	if err := s.use(ctx); err != nil {
 		return err
 	}
 	defer s.done()
@@ -285,7 +287,7 @@ func (s *Session) adopt(sn *Snapshot, turn int, res *Result) error {
 		return err
 	}
 	s.remember(entryOf(res, st))
-	return nil
+	return s.persist()
 }
 
 // atOnce calls do with 0 to n-1, at most as many at once as there are processors.

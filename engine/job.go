@@ -46,6 +46,11 @@ type Options struct {
 	// HistoryBytes is what the states after a session's earlier turns may hold besides the present one; the oldest are
 	// dropped first. Zero means 32 MiB, a negative number none. See Session.Rollback.
 	HistoryBytes int64
+	// IdleTimeout and MaxLifetime end a session that nobody has used for so long, or that has lived for so long: a turn that
+	// runs then is interrupted. Zero means never.
+	IdleTimeout, MaxLifetime time.Duration
+	// Labels are for whoever opened the session: they are told with it and stored with it.
+	Labels map[string]string
 	// Packages are pure-Python packages that programs can import besides those that are linked in: names, with versions if
 	// need be ("requests", "httpx>=0.27"). What the cache folder lacks is downloaded with pip when the sandbox is made; its
 	// versions are then fixed. JavaScript has no use for them.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/cloche-dev/cloche/wasi/vfs"
 )
 
 // ErrBusy is returned by a session that is running a turn.
@@ -29,6 +31,15 @@ type Session struct {
 	now    *state    // after the last turn that was not rolled back
 	past   []*moment // the history, oldest first
 	closed bool
+	why    error // it was closed, if nobody asked for that
+
+	// In a store; see store.go. A session that is asleep has sb without instance and files, and no state.
+	transient bool // it never is
+	stored    bool
+	asleep    bool
+	base      *saved
+	bases     int           // the number of the last base
+	written   *vfs.Snapshot // the files as they are stored
 
 	// infoMu is held for moments only, and guards what can be asked while a turn runs.
 	infoMu sync.Mutex
@@ -47,6 +58,12 @@ type SessionInfo struct {
 	Turns int `json:"turns"`
 	// Busy says that a turn runs.
 	Busy bool `json:"busy"`
+	// Labels are those of its Options.
+	Labels map[string]string `json:"labels,omitempty"`
+	// Stored says that it is only in the store, from an earlier process.
+	Stored bool `json:"stored,omitempty"`
+
+	idle, lifetime time.Duration
 }
 
 // Open makes a session. Close it.
@@ -60,7 +77,27 @@ func (e *Engine) Open(ctx context.Context, o Options) (*Session, error) {
 	if err != nil {
 		return nil, errors.Join(err, sb.close())
 	}
-	return e.session(sb, st), nil
+	s, err := e.session(sb, st, false)
+	if err != nil {
+		return nil, err
+	}
+	return s.begun(ctx)
+}
+
+// begun stores a session that was just made.
+func (s *Session) begun(ctx context.Context) (*Session, error) {
+	if s.eng.store == nil {
+		return s, nil
+	}
+	err := s.use(ctx)
+	if err == nil {
+		err = s.persist()
+		s.done()
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
 }
 
 // begin is freeze for a sandbox that has not run.
@@ -76,13 +113,20 @@ func (s *sandbox) begin() (*state, error) {
 	return st, err
 }
 
-// session makes a session of a sandbox and its state, which it owns then.
-func (e *Engine) session(sb *sandbox, st *state) *Session {
+// session makes a session of a sandbox and its state, which it owns then. One that was not asked for by name is
+// transient: it is listed and stored nowhere.
+func (e *Engine) session(sb *sandbox, st *state, transient bool) (*Session, error) {
 	now := time.Now()
-	s := &Session{eng: e, id: newID("ses_"), sb: sb, now: st}
-	s.info = SessionInfo{ID: s.id, Language: sb.opts.language(), Created: now, LastUsed: now, Turns: st.turns}
+	s := &Session{eng: e, id: newID("ses_"), sb: sb, now: st, transient: transient}
+	s.info = SessionInfo{
+		ID: s.id, Language: sb.opts.language(), Created: now, LastUsed: now, Turns: st.turns, Labels: sb.opts.Labels,
+		idle: sb.opts.IdleTimeout, lifetime: sb.opts.MaxLifetime,
+	}
 	s.remember(&HistoryEntry{Turn: st.turns, Time: now})
-	return s
+	if err := e.live.add(s); err != nil {
+		return nil, errors.Join(err, s.end(nil))
+	}
+	return s, nil
 }
 
 // ID names the session. It has 128 random bits.
@@ -111,7 +155,7 @@ func (s *Session) Interrupt() bool {
 
 // Run runs one turn. It fails with [ErrBusy] while another one runs, and with [ErrClosed] after Close.
 func (s *Session) Run(ctx context.Context, t Turn) (*Result, error) {
-	if err := s.use(); err != nil {
+	if err := s.use(ctx); err != nil {
 		return nil, err
 	}
 	defer s.done()
@@ -135,6 +179,7 @@ func (s *Session) Run(ctx context.Context, t Turn) (*Result, error) {
 				res.Usage.PrivateBytes = next.vm.Memory.Bytes()
 			}
 			s.remember(entryOf(res, next))
+			err = errors.Join(err, s.persist())
 			return res, errors.Join(err, s.sb.state.Commit())
 		}
 		err = errors.Join(err, fmt.Errorf("keep the state after the turn, which is undone: %w", errFreeze))
@@ -160,7 +205,7 @@ func (s *Session) advance(next *state) {
 // Reset makes the session what it was when it was opened: no names, the files that it was given, as a new interpreter.
 // Mounted folders of the host stay as they are.
 func (s *Session) Reset(ctx context.Context) error {
-	if err := s.use(); err != nil {
+	if err := s.use(ctx); err != nil {
 		return err
 	}
 	defer s.done()
@@ -184,25 +229,43 @@ func (s *Session) Reset(ctx context.Context) error {
 	s.advance(st)
 	s.forget(0)
 	s.remember(&HistoryEntry{Time: time.Now()})
-	return nil
+	s.base.release()
+	s.base = nil
+	return s.persist()
 }
 
 // end closes a session that cannot go on, and returns why.
 func (s *Session) end(why error) error {
 	s.closed = true
-	s.advance(nil)
-	s.forget(0)
-	return errors.Join(why, s.sb.close())
+	if !s.asleep {
+		why = errors.Join(why, s.drop())
+	}
+	s.eng.live.remove(s.id)
+	if s.stored {
+		why = errors.Join(why, s.eng.store.remove(s.id))
+	}
+	return why
 }
 
 // use takes the session for one caller, who calls done.
-func (s *Session) use() error {
-	if !s.mu.TryLock() {
+func (s *Session) use(ctx context.Context) error {
+	if !s.mu.TryLock() && !s.awaitKeeper() {
 		return ErrBusy
 	}
-	if s.closed {
+	err := error(nil)
+	switch {
+	case s.why != nil:
+		err = fmt.Errorf("session: %w", s.why)
+	case s.closed:
+		err = fmt.Errorf("session: %w", ErrClosed)
+	case s.asleep:
+		if err = s.load(ctx); err != nil {
+			err = fmt.Errorf("bring the session back from the store: %w", err)
+		}
+	}
+	if err != nil {
 		s.mu.Unlock()
-		return fmt.Errorf("session: %w", ErrClosed)
+		return err
 	}
 	s.infoMu.Lock()
 	defer s.infoMu.Unlock()
@@ -210,6 +273,17 @@ func (s *Session) use() error {
 	s.sb.asked = s.ask
 	s.info.Busy, s.info.LastUsed = true, time.Now()
 	return nil
+}
+
+// awaitKeeper takes mu from the keeper, who holds it for moments, but not from a turn.
+func (s *Session) awaitKeeper() bool {
+	for !s.Info().Busy {
+		if s.mu.TryLock() {
+			return true
+		}
+		time.Sleep(50 * time.Microsecond)
+	}
+	return s.mu.TryLock()
 }
 
 func (s *Session) done() {
@@ -220,8 +294,25 @@ func (s *Session) done() {
 	s.mu.Unlock()
 }
 
-// Files are the session's files as they are now. They must not be used while a turn runs, nor after Close.
-func (s *Session) Files() *Files { return s.sb.tree.files() }
+// Files are the session's files as they are now. They must not be used while a turn runs, nor after Close, nor for
+// longer than Config.HibernateAfter: ask anew. Of a session whose stored files cannot be read, which its next turn reports,
+// they are none.
+func (s *Session) Files() *Files {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.infoMu.Lock()
+	s.info.LastUsed = time.Now()
+	s.infoMu.Unlock()
+	if s.asleep && !s.closed {
+		if err := s.load(context.Background()); err != nil {
+			s.eng.cfg.Logger.Error("the files of a stored session", "session", s.id, "error", err)
+		}
+	}
+	if s.asleep {
+		return (&tree{Namespace: s.sb.lang.Template.New(vfs.Options{Bytes: 1, Inodes: 1})}).files()
+	}
+	return s.sb.tree.files()
+}
 
 // Close waits for a turn that runs (cancel its context to make it quick) and frees the sandbox. It may be
 // called more than once.

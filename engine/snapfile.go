@@ -73,21 +73,19 @@ type storedOptions struct {
 	OnError  string            `json:"on_error,omitempty"`
 	Packages []string          `json:"packages,omitempty"`
 	Review   limits.Review     `json:"review,omitzero"`
+	// HistoryBytes and what follows are as in Options, times in nanoseconds.
+	HistoryBytes int64         `json:"history_bytes,omitempty"`
+	IdleTimeout  time.Duration `json:"idle_timeout,omitempty"`
+	MaxLifetime  time.Duration `json:"max_lifetime,omitempty"`
 }
 
 func (o Options) stored() storedOptions {
-	return storedOptions{o.Language, o.Env, o.Mounts, o.Limits, o.Seed, o.Clock, o.OnError, o.Packages, o.Review}
+	return storedOptions{o.Language, o.Env, o.Mounts, o.Limits, o.Seed, o.Clock, o.OnError, o.Packages, o.Review, o.HistoryBytes, o.IdleTimeout, o.MaxLifetime}
 }
 
 func (o storedOptions) options() Options {
-	return Options{Language: o.Language, Env: o.Env, Mounts: o.Mounts, Limits: o.Limits, Seed: o.Seed, Clock: o.Clock, OnError: o.OnError, Packages: o.Packages, Review: o.Review}
-}
-
-// storedSession is what a store keeps of a session besides its state.
-type storedSession struct {
-	ID      string    `json:"id"`
-	Created time.Time `json:"created"`
-	Used    time.Time `json:"used"`
+	return Options{Language: o.Language, Env: o.Env, Mounts: o.Mounts, Limits: o.Limits, Seed: o.Seed, Clock: o.Clock, OnError: o.OnError, Packages: o.Packages, Review: o.Review,
+		HistoryBytes: o.HistoryBytes, IdleTimeout: o.IdleTimeout, MaxLifetime: o.MaxLifetime}
 }
 
 // counter counts what is written.
@@ -104,14 +102,18 @@ func (c *counter) Write(p []byte) (int, error) {
 
 // writeSnapshot writes a state as a file.
 func writeSnapshot(w io.Writer, key []byte, image string, o Options, st *state) (int64, error) {
-	h := snapHeader{
+	return headerOf(image, o, st).write(w, key, st, nil)
+}
+
+func headerOf(image string, o Options, st *state) snapHeader {
+	return snapHeader{
 		Image: image, Page: os.Getpagesize(), Made: time.Now().UTC(), Turns: st.turns, MemoryBytes: st.vm.Memory.Size(),
 		Globals: st.vm.Globals, Descriptors: st.descriptors, Random: st.random, Now: st.now, Options: o.stored(),
 	}
-	return h.write(w, key, st)
 }
 
-func (h snapHeader) write(w io.Writer, key []byte, st *state) (int64, error) {
+// write writes a file: of the pages, those that the delta since, if there is one, does not have.
+func (h snapHeader) write(w io.Writer, key []byte, st *state, since *memimage.Delta) (int64, error) {
 	header, err := json.Marshal(h)
 	if err != nil {
 		return 0, err
@@ -120,7 +122,7 @@ func (h snapHeader) write(w io.Writer, key []byte, st *state) (int64, error) {
 		return 0, fmt.Errorf("a header of %d bytes is more than %d", len(header), maxSnapHeader)
 	}
 	var body bytes.Buffer
-	if err := writeBody(&body, st); err != nil {
+	if err := writeBody(&body, st, since); err != nil {
 		return 0, err
 	}
 	fixed := binary.LittleEndian.AppendUint32([]byte(snapMagic), snapVersion)
@@ -159,7 +161,7 @@ func snapKeys(key, nonce []byte) (cipher.Stream, hash.Hash) {
 }
 
 // writeBody compresses pages and files.
-func writeBody(w io.Writer, st *state) error {
+func writeBody(w io.Writer, st *state, since *memimage.Delta) error {
 	z, err := zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true))
 	if err != nil {
 		return err
@@ -168,13 +170,18 @@ func writeBody(w io.Writer, st *state) error {
 	record := func(offset uint64, n int) []byte {
 		return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(nil, uint32(offset/page)), uint32(uint64(n)/page))
 	}
-	err = st.vm.Memory.Each(func(offset uint64, data []byte) error {
+	put := func(offset uint64, data []byte) error {
 		if _, err := z.Write(record(offset, len(data))); err != nil {
 			return err
 		}
 		_, err := z.Write(data)
 		return err
-	})
+	}
+	if since == nil {
+		err = st.vm.Memory.Each(put)
+	} else {
+		err = st.vm.Memory.EachSince(since, put)
+	}
 	if err == nil {
 		_, err = z.Write(record(0, 0))
 	}

@@ -38,7 +38,7 @@ func FuzzSnapshotBody(f *testing.F) {
 	}
 	st := &state{vm: vm.Checkpoint{Memory: b.Delta()}, files: template.New(vfs.Options{}).Snapshot()}
 	var good bytes.Buffer
-	if err := writeBody(&good, st); err != nil {
+	if err := writeBody(&good, st, nil); err != nil {
 		f.Fatal(err)
 	}
 	z, err := zstd.NewReader(nil)

@@ -38,7 +38,7 @@ func (e *Engine) snapshotKey() ([]byte, error) {
 		e.keys.key = bytes.Clone(e.cfg.SnapshotKey)
 		return e.keys.key, nil
 	}
-	dir := ""
+	dir := e.cfg.Store
 	if dir == "" {
 		cache, err := runtimes.OpenCache(e.cfg.Cache)
 		if err != nil {

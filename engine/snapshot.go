@@ -45,8 +45,8 @@ type SnapshotInfo struct {
 
 // Snapshot takes the session's state. It fails with [ErrBusy] while a turn runs. The snapshot lives as long as it is
 // used, or until its Close.
-func (s *Session) Snapshot(context.Context) (*Snapshot, error) {
-	if err := s.use(); err != nil {
+func (s *Session) Snapshot(ctx context.Context) (*Snapshot, error) {
+	if err := s.use(ctx); err != nil {
 		return nil, err
 	}
 	defer s.done()
@@ -141,11 +141,24 @@ func (e *Engine) RestoreWith(ctx context.Context, sn *Snapshot, o Options) (*Ses
 	if err != nil {
 		return nil, err
 	}
-	return e.resume(lang, o, st)
+	s, err := e.resume(lang, o, st, false)
+	if err != nil {
+		return nil, err
+	}
+	return s.begun(ctx)
 }
 
 // resume makes a session that goes on from a state, which it owns then.
-func (e *Engine) resume(l *loaded, o Options, st *state) (*Session, error) {
+func (e *Engine) resume(l *loaded, o Options, st *state, transient bool) (*Session, error) {
+	sb, err := e.settle(l, o, st)
+	if err != nil {
+		return nil, err
+	}
+	return e.session(sb, st, transient)
+}
+
+// settle makes a sandbox without an instance that goes on from a state. After an error the state is released.
+func (e *Engine) settle(l *loaded, o Options, st *state) (*sandbox, error) {
 	o.Files = nil
 	if err := o.fits(o.Limits.Or(e.cfg.Limits), st.vm.Memory.Size()); err != nil {
 		st.release()
@@ -157,13 +170,17 @@ func (e *Engine) resume(l *loaded, o Options, st *state) (*Session, error) {
 		return nil, err
 	}
 	st.files, st.exported = sb.tree.Snapshot(), nil
-	return e.session(sb, st), nil
+	return sb, nil
 }
 
 // Fork makes n sessions that go on from this one's state, each by itself. They share with it what none of them
-// changes. It fails with [ErrBusy] while a turn runs.
+// changes. It fails with [ErrBusy] while a turn runs. A store has them from their first turn on.
 func (s *Session) Fork(ctx context.Context, n int) ([]*Session, error) {
-	if err := s.use(); err != nil {
+	return s.fork(ctx, n, false)
+}
+
+func (s *Session) fork(ctx context.Context, n int, transient bool) ([]*Session, error) {
+	if err := s.use(ctx); err != nil {
 		return nil, err
 	}
 	defer s.done()
@@ -172,13 +189,13 @@ func (s *Session) Fork(ctx context.Context, n int) ([]*Session, error) {
 		return nil, fmt.Errorf("fork: %w", err)
 	}
 	defer st.release()
-	return s.branch(ctx, st, n)
+	return s.branch(ctx, st, n, transient)
 }
 
 // maxForks bounds the sessions that one call makes.
 const maxForks = 10_000
 
-func (s *Session) branch(ctx context.Context, st *state, n int) (forks []*Session, err error) {
+func (s *Session) branch(ctx context.Context, st *state, n int, transient bool) (forks []*Session, err error) {
 	if n < 1 || n > maxForks {
 		return nil, invalid("%d forks: between 1 and %d can be made at once", n, maxForks)
 	}
@@ -194,7 +211,7 @@ func (s *Session) branch(ctx context.Context, st *state, n int) (forks []*Sessio
 		if ctx.Err() != nil {
 			return forks, fmt.Errorf("fork: %w", context.Cause(ctx))
 		}
-		f, err := s.eng.resume(s.sb.lang, s.sb.opts, st.copy())
+		f, err := s.eng.resume(s.sb.lang, s.sb.opts, st.copy(), transient)
 		if err != nil {
 			return forks, fmt.Errorf("fork: %w", err)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -88,6 +89,18 @@ func (c *Cache) Close() error {
 		delete(c.used, name)
 	}
 	return nil
+}
+
+// Lock takes a file for this process alone until it is closed, or the process ends, however that happens.
+func Lock(name string) (io.Closer, error) {
+	l, err := tryLock(name)
+	if err != nil {
+		return nil, err
+	}
+	if l == nil {
+		return nil, errors.New("another process uses it")
+	}
+	return l.f, nil
 }
 
 // CheckPrivate says what is wrong with a file or folder that must be the user's own: another owner, or a mode that lets

@@ -59,15 +59,15 @@ var theArena = sync.OnceValues(func() (*arena, error) {
 	return a, nil
 })
 
-// ArenaBytes is the memory that the frozen pages of this process hold now, in bytes.
-func ArenaBytes() uint64 {
+// FrozenBytes is what the frozen pages of this process hold now, in bytes.
+func FrozenBytes() uint64 {
 	a, err := theArena()
 	if err != nil {
 		return 0
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return (a.used + uint64(len(a.free))) * hostPage
+	return a.used * hostPage
 }
 
 // page is the contents of n slots from at on.

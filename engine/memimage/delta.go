@@ -428,3 +428,54 @@ func (l *Linear) Watch() (*Delta, error) {
 	}
 	return l.frozen.Retain(), l.watch(noPage)
 }
+
+// Merge is newer with the pages of older that it does not have: the two parts that EachSince divides a delta into.
+func Merge(older, newer *Delta) (*Delta, error) {
+	if older.image != newer.image || older.size > newer.size {
+		return nil, errors.New("merge deltas: they are not of one memory")
+	}
+	a, err := theArena()
+	if err != nil {
+		return nil, err
+	}
+	s := saving{arena: a, old: walker{extents: older.extents}, new: &frozen{image: newer.image, size: newer.size}}
+	for _, e := range newer.extents {
+		s.keepUntil(e.at)
+		s.from = max(s.from, e.at+e.n)
+		s.new.extents = appendExtent(s.new.extents, e, a)
+		s.new.pages += uint64(e.n)
+		s.kept = append(s.kept, e)
+	}
+	s.keepUntil(noPage)
+	a.share(s.kept)
+	return newDelta(s.new), nil
+}
+
+// EachSince is Each for the pages that an older delta of the same memory does not have as they are.
+func (d *Delta) EachSince(older *Delta, do func(offset uint64, data []byte) error) error {
+	a, err := theArena()
+	if err != nil {
+		return err
+	}
+	w := walker{extents: older.extents}
+	for _, e := range d.extents {
+		for i := uint32(0); i < e.n; {
+			n := uint32(0) // pages from i on that are new
+			for ; i+n < e.n; n++ {
+				if slot, ok := w.find(e.at + i + n); ok && slot == e.slot+i+n {
+					break
+				}
+			}
+			if n == 0 {
+				i++
+				continue
+			}
+			if err := do(uint64(e.at+i)*hostPage, a.page(e.slot+i, n)); err != nil {
+				return err
+			}
+			i += n
+		}
+	}
+	runtime.KeepAlive(d)
+	return nil
+}

@@ -90,7 +90,7 @@ func TestSaveAgain(t *testing.T) {
 	im := newImage(t, pattern(40, 11))
 	for _, m := range methods() {
 		t.Run(m.String(), func(t *testing.T) {
-			before := memimage.ArenaPages()
+			before := memimage.FrozenBytes()
 			cfg := memimage.Config{Image: im, Capacity: 400 * memimage.PageSize, Method: m}
 			r := rand.New(rand.NewPCG(9, uint64(m)))
 			a, b := newLinear(t, cfg), newLinear(t, cfg)
@@ -190,8 +190,8 @@ func TestSaveAgain(t *testing.T) {
 			}
 			a.Free()
 			b.Free()
-			if after := memimage.ArenaPages(); after != before {
-				t.Errorf("%d frozen pages are left, there were %d", after, before)
+			if after := memimage.FrozenBytes(); after != before {
+				t.Errorf("%d frozen bytes are left, there were %d", after, before)
 			}
 		})
 	}
@@ -275,5 +275,53 @@ func TestBuilder(t *testing.T) {
 	_ = d.Each(func(offset uint64, data []byte) error { got = append(got, offset, uint64(len(data))); return nil })
 	if want := []uint64{4096, 4096, 3*memimage.PageSize - 4096, 4096}; !slices.Equal(got, want) {
 		t.Errorf("it holds %v, want %v", got, want)
+	}
+}
+
+func TestMerge(t *testing.T) {
+	im := newImage(t, pattern(4, 3))
+	a := newLinear(t, memimage.Config{Image: im, Capacity: 300 * memimage.PageSize})
+	mem := a.Reallocate(200 * memimage.PageSize)
+	r := rand.New(rand.NewPCG(1, 2))
+	var deltas []*memimage.Delta
+	for range 6 {
+		at := r.IntN(len(mem) - 1<<20)
+		for i := range mem[at : at+1<<r.IntN(20)] {
+			mem[at+i] = byte(r.IntN(256))
+		}
+		d, err := a.Save()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Release()
+		deltas = append(deltas, d)
+	}
+	last := deltas[len(deltas)-1]
+	for i, older := range deltas {
+		b, err := memimage.NewBuilder(im, last.Size())
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := uint64(0)
+		if err := last.EachSince(older, func(offset uint64, data []byte) error { n += uint64(len(data)); return b.Add(offset, data) }); err != nil {
+			t.Fatal(err)
+		}
+		if n != last.NewSince(older) {
+			t.Errorf("%d: %d bytes came, %d were announced", i, n, last.NewSince(older))
+		}
+		part := b.Delta()
+		whole, err := memimage.Merge(older, part)
+		if err != nil {
+			t.Fatal(err)
+		}
+		part.Release()
+		l := newLinear(t, memimage.Config{Image: im, Capacity: 300 * memimage.PageSize})
+		if err := l.Load(whole); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(l.Reallocate(0), mem) {
+			t.Errorf("%d: what was divided and merged is not the same", i)
+		}
+		whole.Release()
 	}
 }

@@ -74,3 +74,9 @@ func (ns *Namespace) OpenInode(ino uint64, path string, flags OpenFlags) (*Handl
 	ns.adopt(h)
 	return h, nil
 }
+
+// Same says that two snapshots hold the same files because nothing was changed between them. It may say no when
+// changes were undone.
+func (s *Snapshot) Same(o *Snapshot) bool {
+	return s.template == o.template && s.state.table.root == o.state.table.root
+}
