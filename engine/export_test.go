@@ -87,3 +87,10 @@ func Awake(e *Engine) (n int) {
 	}
 	return n
 }
+
+// InstanceOf is the instance that a session has, nil when it has none.
+func InstanceOf(s *Session) *vm.Instance {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sb.inst
+}
