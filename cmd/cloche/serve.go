@@ -31,6 +31,7 @@ type serveCmd struct {
 	Key      string   `placeholder:"K" help:"The secret that clients must show, with the default policy; better given as CLOCHE_KEY, since other users of this machine can see arguments. With neither and no keys in the configuration a new one is made and printed."`
 	Allow    []string `sep:"none" placeholder:"PATTERN" help:"A URL pattern that requests with that key may ask for, such as https://api.example.com/* or http://127.0.0.1:8000/*. Repeatable; default: no network."`
 	Packages []string `name:"package" sep:"none" placeholder:"NAME" help:"A pure-Python package that programs with that key can import, such as requests or httpx>=0.27. Repeatable."`
+	E2B      string   `name:"e2b" placeholder:"ADDR" help:"Also serve the dialect of E2B's code interpreter at this loopback address, such as localhost:49999, where its SDK looks with E2B_DEBUG=true. It has no key: every program on this machine may use it."`
 	NoWall   bool     `help:"Leave out the second wall, which lets the operating system refuse this process what serving does not need (see cloche doctor)."`
 }
 
@@ -65,6 +66,13 @@ func (c *serveCmd) Run(a *app) (err error) {
 		return usageError{fmt.Errorf("listen: %w", err)}
 	}
 	defer l.Close()
+	var dialectListener net.Listener
+	if c.E2B != "" {
+		if dialectListener, err = listenDialect(c.E2B); err != nil {
+			return err
+		}
+		defer dialectListener.Close()
+	}
 	made, err := c.addKey(a, settings, l.Addr())
 	if err != nil {
 		return err
@@ -109,6 +117,14 @@ func (c *serveCmd) Run(a *app) (err error) {
 			return errors.Join(err, srv.Close())
 		}
 		cfg.Logger.Info("second wall", "class", "operation", "stands", report.String(), "missing", report.Missing())
+	}
+	if dialectListener != nil {
+		p := settings.Policy
+		d := serveDialect(dialectListener, cfg.Engine, engine.Options{
+			Env: p.Env, Limits: dialectLimits(p.Limits), Network: p.Network, Packages: p.Packages, Review: p.Review,
+		}, cfg.Logger)
+		defer func() { err = errors.Join(err, d.close()) }()
+		fmt.Fprintf(a.out, "cloche: E2B's dialect on http://%s, without a key\n", dialectListener.Addr())
 	}
 	scheme := "http"
 	if options.TLS != nil {
