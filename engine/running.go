@@ -24,7 +24,7 @@ type running struct {
 	shown          displays
 	events         events
 	door           hostfuncs.Door
-	calls          *hostfuncs.Calls // nil before connect
+	calls          *hostfuncs.Calls // nil as long as nothing was asked for
 	web            *fetch.Client
 	toolCalls      []hostfuncs.ToolCall
 	deadline       *deadline
@@ -51,8 +51,12 @@ func newRunning(l limits.Limits, t Turn, clock wasi.Clock, interrupt func(contex
 	return r
 }
 
-// connect offers the turn the tools and the network that its sandbox was given. What they do ends with ctx, and with
-// disconnect.
+// offer has the door offer the turn the tools and the network that its sandbox was given, once it asks. What they do
+// ends with ctx, and with disconnect.
+func (r *running) offer(ctx context.Context, o Options, log func() *slog.Logger) {
+	r.door.More = func() { r.connect(ctx, o, log()) }
+}
+
 func (r *running) connect(ctx context.Context, o Options, log *slog.Logger) {
 	r.calls = hostfuncs.NewCalls(ctx, func(ctx context.Context, done <-chan struct{}, atMost time.Duration) (bool, error) {
 		arrived, err := r.deadline.await(ctx, done, atMost)
@@ -76,6 +80,9 @@ func (r *running) connect(ctx context.Context, o Options, log *slog.Logger) {
 
 // disconnect ends what the turn left going on.
 func (r *running) disconnect() {
+	if r.calls == nil {
+		return
+	}
 	r.calls.Close()
 	r.web.Close()
 }

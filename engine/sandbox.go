@@ -150,7 +150,7 @@ func (s *sandbox) run(ctx context.Context, t Turn) (*Result, error) {
 	}
 	mark := s.tree.Mark()
 	res.Usage.Start = time.Since(begun)
-	out, err := s.drive(ctx, r, turn, s.eng.cfg.Logger.With("run", res.ID))
+	out, err := s.drive(ctx, r, turn, func() *slog.Logger { return s.eng.cfg.Logger.With("run", res.ID) })
 	s.turns++
 	err = r.record(res, s.inst, s.tree, out, err)
 	if res.cut {
@@ -180,7 +180,7 @@ func (s *sandbox) log(ctx context.Context, res *Result) {
 }
 
 // drive lets the interpreter run the turn.
-func (s *sandbox) drive(ctx context.Context, r *running, t *runtimes.Turn, log *slog.Logger) (out runtimes.Outcome, err error) {
+func (s *sandbox) drive(ctx context.Context, r *running, t *runtimes.Turn, log func() *slog.Logger) (out runtimes.Outcome, err error) {
 	t.First, t.Session, t.Seed, t.Env = s.turns == 0, s.session, s.opts.Seed, s.opts.Env
 	t.Renew = s.copied
 	t.Deny = s.opts.Review.Deny
@@ -189,7 +189,7 @@ func (s *sandbox) drive(ctx context.Context, r *running, t *runtimes.Turn, log *
 	}
 	t.Door, t.Disk = r.door.Serve, func() runtimes.Space { return s.tree.space(r.limits) }
 	t.Tools = !s.opts.Tools.Empty()
-	r.connect(ctx, s.opts, log)
+	r.offer(ctx, s.opts, log)
 	defer r.disconnect()
 	t.Entropy = func(n int) []byte {
 		b := make([]byte, n)

@@ -83,6 +83,9 @@ func Refuse(name, format string, args ...any) error {
 type Door struct {
 	// Handlers answer the ops that this run may use; the others are refused.
 	Handlers map[Op]Handler
+	// More, when not nil, is called before the first op that is not among Handlers is refused, and adds to them what costs
+	// too much to make for runs that do not ask for it.
+	More func()
 	// MaxCalls is the number of requests that are answered; later ones are refused. Waiting, cancelling and reading
 	// belong to requests that were counted already.
 	MaxCalls uint64
@@ -124,6 +127,10 @@ func (d *Door) answer(ctx context.Context, request []byte) ([]byte, error) {
 	}
 	op := Op(request[0])
 	h := d.Handlers[op]
+	if h == nil && d.More != nil {
+		d.More()
+		d.More, h = nil, d.Handlers[op]
+	}
 	if h == nil {
 		return nil, Refuse("PermissionError", "%s is not offered to this run", op)
 	}

@@ -48,6 +48,9 @@ func DecodeFrame(payload []byte, field HeaderFields) (attached []byte, err error
 			return err
 		}
 		known, err := field(key, value)
+		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+			err = fmt.Errorf("cannot be a %s", wrong.Value) // without the name of a Go type
+		}
 		switch {
 		case err != nil:
 			return fmt.Errorf("%.40q: %w", key, err)

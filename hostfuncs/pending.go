@@ -25,7 +25,7 @@ var ErrInterrupted = errors.New("interrupted")
 const (
 	maxRunning = 16       // calls; more wait for their turn, in order
 	maxPending = 4096     // calls that are not collected
-	maxHeld    = 64 << 20 // bytes of requests and replies of those
+	maxHeld    = 64 << 20 // bytes of requests and replies of those; past it nothing is begun
 )
 
 // Calls are what a run has asked of its host and what goes on while it does something else.
@@ -185,7 +185,7 @@ func (c *Calls) giveUp(p *call) {
 
 // begin starts what may run now. Preconditions: mu is held.
 func (c *Calls) begin() {
-	for c.running < maxRunning && len(c.queue) > 0 {
+	for c.running < maxRunning && len(c.queue) > 0 && c.held <= maxHeld {
 		p := c.queue[0]
 		c.queue = c.queue[1:]
 		if p.gone {
@@ -249,6 +249,7 @@ func (c *Calls) forget(p *call) {
 	if c.pending[p.id] == p {
 		delete(c.pending, p.id)
 		c.held -= p.held
+		c.begin() // there may be room for one more
 	}
 }
 

@@ -33,8 +33,13 @@ func (t *Tools) Handlers() map[Op]Handler {
 	return map[Op]Handler{OpTool: t.handle, OpTools: t.declare}
 }
 
-// maxResult bounds what a tool may return, in bytes.
-const maxResult = 16 << 20
+// Bounds of a call, in bytes. Arguments that are read into values of any kind take several times their size, for which
+// argumentWeight stands.
+const (
+	maxArguments   = 4 << 20
+	argumentWeight = 8
+	maxResult      = 8 << 20
+)
 
 // handle answers [OpTool]: {"name": tool, "arguments": {...}, "async": bool}. The reply is the result, JSON; when async, it
 // is the id of the call.
@@ -72,7 +77,7 @@ func (t *Tools) handle(ctx context.Context, payload []byte) ([]byte, error) {
 	if err != nil {
 		return t.ended(name, begun, len(arguments), nil, err)
 	}
-	return t.Calls.Do(ctx, len(payload), async,
+	return t.Calls.Do(ctx, argumentWeight*len(payload), async,
 		func(ctx context.Context) ([]byte, error) { return t.call(ctx, tool, arguments) },
 		func(reply []byte, err error) ([]byte, error) { return t.ended(name, begun, len(arguments), reply, err) })
 }
@@ -97,11 +102,11 @@ func (t *Tools) admit(name string, arguments json.RawMessage) (*tool, error) {
 	case tool.MaxCalls > 0 && t.tally[name] >= tool.MaxCalls:
 		return nil, notCalled{Refuse("ToolLimit", "this run may call %s %d times", name, tool.MaxCalls)}
 	}
+	if len(arguments) > maxArguments {
+		return nil, notCalled{Refuse("ValueError", "%s: the arguments have %d bytes, more than %d", name, len(arguments), maxArguments)}
+	}
 	t.made++
 	t.tally[name]++
-	if err := tool.schema.check(arguments); err != nil {
-		return nil, notCalled{Refuse("TypeError", "%s: %.500s", name, err)}
-	}
 	return tool, nil
 }
 
@@ -111,6 +116,9 @@ func (t *Tools) call(ctx context.Context, tool *tool, arguments json.RawMessage)
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeoutCause(ctx, tool.Timeout, errToolTime)
 		defer stop()
+	}
+	if err := tool.schema.check(arguments); err != nil {
+		return nil, notCalled{Refuse("TypeError", "%s: %.500s", tool.Name, err)}
 	}
 	if gate := t.Registry.Gate; gate != nil {
 		if err := gate(ctx, tool.Name, arguments); err != nil {

@@ -325,12 +325,16 @@ func TestTooManyCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	d, _ := doorOf(t, reg)
-	big := fmt.Sprintf(`{"name":"hang","async":true,"arguments":{"x":%q}}`, strings.Repeat("x", 15<<20))
-	for i := range 6 {
+	big := fmt.Sprintf(`{"name":"hang","async":true,"arguments":{"x":%q}}`, strings.Repeat("x", 3<<20))
+	for i := range 4 {
 		reply, err := d.Serve(t.Context(), request(hostfuncs.OpTool, big))
-		if err != nil || (reply[0] == 1) != (i >= 4) { // 64 MiB hold four
+		if err != nil || (reply[0] == 1) != (i >= 2) { // 64 MiB hold two, eight times their size
 			t.Fatalf("call %d: %.100q, %v", i, reply, err)
 		}
+	}
+	if reply, err := d.Serve(t.Context(), request(hostfuncs.OpTool, fmt.Sprintf(`{"name":"hang","arguments":{"x":%q}}`, strings.Repeat("x", 5<<20)))); err != nil ||
+		!strings.Contains(string(reply), "more than 4194304") {
+		t.Errorf("%.200q, %v", reply, err)
 	}
 	d, _ = doorOf(t, reg)
 	for i := range 4097 {
@@ -439,4 +443,47 @@ func FuzzTool(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestHeldReplies: what is not collected keeps further calls from beginning, so that replies cannot pile up.
+func TestHeldReplies(t *testing.T) {
+	reg := &hostfuncs.Registry{}
+	var made atomic.Int64
+	err := reg.Add(hostfuncs.Tool{Name: "large", Call: func(context.Context, json.RawMessage) (json.RawMessage, error) {
+		made.Add(1)
+		return json.RawMessage(`"` + strings.Repeat("x", 7<<20) + `"`), nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, _ := doorOf(t, reg)
+	const n = 60
+	collected, started := 0, 0
+	for range n {
+		reply, err := d.Serve(t.Context(), request(hostfuncs.OpTool, `{"name":"large","async":true}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case reply[0] == 1: // it holds too much already
+		case reply[1] == 1:
+			collected++
+			started++
+		default:
+			started++
+		}
+	}
+	time.Sleep(50 * time.Millisecond)
+	if m := made.Load(); m-int64(collected) > 64/7+17 {
+		t.Errorf("%d large replies are held", m-int64(collected))
+	}
+	for collected < started {
+		reply, err := d.Serve(t.Context(), request(hostfuncs.OpWait, `{"timeout_ms":5000}`))
+		if err != nil || len(reply) < 9 {
+			t.Fatalf("%.100q, %v, after %d of %d", reply, err, collected, started)
+		}
+		for got := reply[1:]; len(got) > 0; got = got[8+binary.LittleEndian.Uint32(got[4:]):] {
+			collected++
+		}
+	}
 }

@@ -74,7 +74,7 @@ func (s *Server) newExecution(x *exchange, session, language string, f *TurnFiel
 	ctx, cancel := context.WithCancelCause(s.ended)
 	return &execution{
 		ctx: ctx, cancel: cancel, id: "run_" + strings.ToLower(rand.Text()), key: x.key, session: session, language: language,
-		code: f.Code, requestID: x.id, traceID: x.traceID, detached: f.Detach || x.named != nil, started: time.Now(), log: newEventLog(), done: make(chan struct{}),
+		code: *f.Code, requestID: x.id, traceID: x.traceID, detached: f.Detach || x.named != nil, started: time.Now(), log: newEventLog(), done: make(chan struct{}),
 	}
 }
 

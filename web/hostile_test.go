@@ -63,6 +63,9 @@ func TestSlowAndHostileClients(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { c.Close() })
+		if err := c.(*net.TCPConn).SetReadBuffer(4096); err != nil {
+			t.Fatal(err)
+		}
 		if _, err := io.WriteString(c, strings.ReplaceAll(strings.ReplaceAll(text, "\n", "\r\n"), "KEY", secret)); err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +76,7 @@ func TestSlowAndHostileClients(t *testing.T) {
 	}
 	half := dial("POST /v1/execute HTTP/1.1\nHost: " + addr + "\nAuthorization: Bearer KEY\nContent-Type: application/json\nContent-Length: 100\n\n{\"code\":")
 	deaf := dial("POST /v1/execute HTTP/1.1\nHost: " + addr + "\nAuthorization: Bearer KEY\nContent-Type: application/json\nAccept: text/event-stream\nContent-Length: 110\n\n" +
-		fmt.Sprintf("%-110s", `{"code":"while True: print('x'*1000)","limits":{"output_bytes":60000000,"timeout_ms":20000}}`))
+		fmt.Sprintf("%-110s", `{"code":"while True: print('x'*90000)","limits":{"output_bytes":60000000,"timeout_ms":90000}}`))
 	huge := dial("POST /v1/execute HTTP/1.1\nHost: " + addr + "\nAuthorization: Bearer KEY\nContent-Type: application/json\nContent-Length: 1099511627776\n\n{")
 	head := dial("GET /healthz HTTP/1.1\nHost: " + addr + "\nX-Large: " + strings.Repeat("x", 100<<10) + "\n\n")
 	begin := time.Now()

@@ -40,6 +40,8 @@ type Server struct {
 	metrics   *metrics
 	sessions  *sessions
 	snapshots *snapshots
+	// description is the API's own, as JSON.
+	description func() ([]byte, error)
 
 	// stopping says that no new work is taken; ended is the context of all runs, cancelled when their time is over.
 	stopping atomic.Bool
@@ -80,6 +82,7 @@ func New(cfg Config) (*Server, error) {
 	s.metrics = newMetrics(s)
 	s.snapshots = newSnapshots()
 	s.sessions = newSessions(s)
+	s.description = sync.OnceValues(func() ([]byte, error) { return describe(s.table()) })
 	s.route()
 	return s, nil
 }
@@ -121,6 +124,8 @@ func (s *Server) table() []route {
 		{"POST", "/v1/sessions/:id/reset", s.resetSession},
 
 		{"POST", "/v1/sessions/:id/fork", s.forkSession},
+		{"POST", "/v1/sessions/:id/rollback", s.rollbackSession},
+		{"GET", "/v1/sessions/:id/history", s.sessionHistory},
 		{"POST", "/v1/sessions/:id/snapshots", s.createSnapshot},
 		{"GET", "/v1/sessions/:id/ws", s.sessionSocket},
 
@@ -145,6 +150,7 @@ func (s *Server) table() []route {
 
 		{"GET", "/v1/runtimes", s.runtimes},
 		{"GET", "/v1/audit", s.getAudit},
+		{"GET", "/v1/openapi.json", s.openapi},
 		{"GET", "/metrics", s.getMetrics},
 	}
 }

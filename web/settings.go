@@ -184,7 +184,11 @@ func files(list []FileContent) ([]engine.File, error) {
 
 // turn describes the program that a request brings.
 func (f *TurnFields) turn() (engine.Turn, error) {
-	t := engine.Turn{Code: f.Code, Name: f.Name, Args: f.Args}
+	t := engine.Turn{Name: f.Name, Args: f.Args}
+	if f.Code == nil {
+		return t, invalidf("code is missing: the program's source text")
+	}
+	t.Code = *f.Code
 	if strings.ContainsAny(f.Name, "/\x00\n\r") || len(f.Name) > 128 {
 		return t, invalidf("name is %s: it must be a plain file name, such as report.py", quoted(f.Name))
 	}

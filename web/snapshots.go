@@ -44,6 +44,19 @@ type SnapshotList struct {
 type ForkRequest struct {
 	// Count is how many sessions are made, 1 if it is left out.
 	Count *uint64 `json:"count,omitempty"`
+	// Turn is how many turns the state is made of that they go on from; the present state if it is left out.
+	Turn *int `json:"turn,omitempty"`
+}
+
+// RollbackRequest is the body of POST /v1/sessions/{id}/rollback.
+type RollbackRequest struct {
+	// To is the number of turns that the session is made of afterwards: 0 is how it was opened.
+	To *int `json:"to"`
+}
+
+// HistoryList answers GET /v1/sessions/{id}/history: the states that the session can go back to, oldest first.
+type HistoryList struct {
+	History []engine.HistoryEntry `json:"history"`
 }
 
 // snapshot is one of the engine's with its owner.
@@ -292,7 +305,13 @@ func (s *Server) forkSession(x *exchange, c echo.Context) error {
 				return err
 			}
 		}
-		forks, err := sn.eng.Fork(x.r.Context(), int(n))
+		var forks []*engine.Session
+		var err error
+		if req.Turn != nil {
+			forks, err = sn.eng.ForkAt(x.r.Context(), *req.Turn, int(n))
+		} else {
+			forks, err = sn.eng.Fork(x.r.Context(), int(n))
+		}
 		if err != nil {
 			s.leave(x.key, entered)
 			return err
@@ -306,6 +325,35 @@ func (s *Server) forkSession(x *exchange, c echo.Context) error {
 		s.log(slog.LevelInfo, "operation", "fork", slog.String("session", sn.id), slog.Int("count", int(n)))
 		return x.reply(http.StatusCreated, list)
 	})
+}
+
+// rollbackSession makes a session what it was after an earlier turn.
+func (s *Server) rollbackSession(x *exchange, c echo.Context) error {
+	var req RollbackRequest
+	if _, err := x.readJSON(&req, false); err != nil {
+		return err
+	}
+	if req.To == nil {
+		return invalidf("to is missing: how many turns the session is to be made of, 0 for how it was opened")
+	}
+	return s.withFiles(x, c, func(sn *session, _ *engine.Files) error {
+		if err := sn.eng.Rollback(x.r.Context(), *req.To); err != nil {
+			return err
+		}
+		return x.reply(http.StatusOK, sn.info())
+	})
+}
+
+func (s *Server) sessionHistory(x *exchange, c echo.Context) error {
+	sn, err := s.sessions.find(c.Param("id"), x.key)
+	if err != nil {
+		return err
+	}
+	list := HistoryList{History: sn.eng.History()}
+	if list.History == nil {
+		list.History = []engine.HistoryEntry{}
+	}
+	return x.reply(http.StatusOK, list)
 }
 
 func (s *Server) leave(k *Key, n int) {

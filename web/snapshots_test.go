@@ -70,3 +70,28 @@ func TestForkAndSnapshot(t *testing.T) {
 		}
 	}
 }
+
+func TestRollbackAndHistory(t *testing.T) {
+	s := serve(t, nil)
+	p := s.session(object{})
+	first := s.execute(p+"/execute", object{"code": "x = 1\nopen('f','w').write('1')"}, "ok")
+	s.execute(p+"/execute", object{"code": "x = 2\nopen('f','w').write('2')"}, "ok")
+	s.execute(p+"/execute", object{"code": "x = 3; del x"}, "ok")
+	var list web.HistoryList
+	s.do("GET", p+"/history", nil).must(200, &list)
+	if len(list.History) != 4 || list.History[1].Turn != 1 || list.History[1].ID != first.ID {
+		t.Fatalf("%+v", list)
+	}
+	var forks web.SessionList
+	s.do("POST", p+"/fork", object{"turn": 2}).must(201, &forks)
+	if res := s.execute("/v1/sessions/"+forks.Sessions[0].ID+"/execute", object{"code": "print(x, open('f').read())"}, "ok"); res.Stdout != "2 2\n" {
+		t.Errorf("%+v", res)
+	}
+	var info web.SessionInfo
+	s.do("POST", p+"/rollback", object{"to": 1}).must(200, &info)
+	if res := s.execute(p+"/execute", object{"code": "print(x, open('f').read())"}, "ok"); res.Stdout != "1 1\n" || info.Turns != 1 {
+		t.Errorf("%+v %+v", info, res)
+	}
+	s.do("POST", p+"/rollback", object{"to": 7}).mustFail(400, "invalid_request", "turn 7")
+	s.do("POST", p+"/rollback", object{}).mustFail(400, "invalid_request", "to is missing")
+}

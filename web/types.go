@@ -31,7 +31,7 @@ type TurnRequest struct {
 // TurnFields describe a program and how it is run.
 type TurnFields struct {
 	// Code is the source text.
-	Code string `json:"code"`
+	Code *string `json:"code"`
 	// Name is the file name in tracebacks.
 	Name string `json:"name,omitempty"`
 	// Inputs are globals of the program, by name; any JSON.

@@ -322,6 +322,9 @@ func (j *journey) send(ctx context.Context, method string, t target, header http
 		Method: method, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: header.Clone(),
 		URL: &url.URL{Scheme: t.scheme, Host: t.authorityText(), Path: path, RawPath: t.path},
 	}).WithContext(ctx)
+	if req.URL.EscapedPath() != t.path {
+		return nil, false, refused("ValueError", "the URL's path is not well escaped") // what was judged is what is sent
+	}
 	if t.query != "" {
 		req.URL.RawQuery, req.URL.ForceQuery = t.query[1:], true
 	}
@@ -398,7 +401,7 @@ func (j *journey) receive(ctx context.Context, res *http.Response, stop context.
 	if len(res.Status) > 4 {
 		reason = fromLatin1(res.Status[4:])
 	}
-	j.head.Status, j.head.StatusText, j.head.Headers, j.head.URL = res.StatusCode, c.mask.text(reason), h, c.shown(j.head.URL)
+	j.head.Status, j.head.StatusText, j.head.Headers, j.head.URL = res.StatusCode, c.mask.text(reason), h, c.mask.text(j.head.URL)
 	if res.ContentLength < 0 || res.ContentLength > wholeBytes || decoded {
 		return nil, nil
 	}

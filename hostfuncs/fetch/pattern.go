@@ -177,7 +177,7 @@ func (p *Pattern) parsePath(path string) error {
 	if p.partial && path == "/" {
 		return nil
 	}
-	p.path = path
+	p.path = escapePath(path)
 	return nil
 }
 

@@ -64,8 +64,22 @@ func parseTarget(text string) (target, error) {
 	if err := checkEscapes(path); err != nil {
 		return t, err
 	}
-	t.path = cleanPath(path)
+	t.path = escapePath(cleanPath(path))
 	return t, nil
+}
+
+// escapePath escapes what may not stand in a path as it is (RFC 3986, pchar), so that nobody on the way has reason to
+// escape the path anew.
+func escapePath(path string) string {
+	var b strings.Builder
+	for i := range len(path) {
+		if c := path[i]; strings.IndexByte(`"<>^|{}[]`+"`", c) >= 0 {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
 }
 
 func (t *target) authority(text string) error {

@@ -24,6 +24,7 @@ func TestParseTarget(t *testing.T) {
 		{"http://h/../../x", "http://h/x", ""},
 		{"http://h/a/..", "http://h/", ""},
 		{"http://h//a", "http://h//a", ""},
+		{`http://h/"<a%2Fb>^|{}[]` + "`?\"", `http://h/%22%3Ca%2Fb%3E%5E%7C%7B%7D%5B%5D%60?"`, ""},
 		{"http://127.0.0.1:8000/", "http://127.0.0.1:8000/", ""},
 		{"http://[::1]/", "http://[::1]/", ""},
 		{"http://[0:0::0001]:8000/", "http://[::1]:8000/", ""},
@@ -337,6 +338,10 @@ func FuzzParseTarget(f *testing.F) {
 		}
 		if !got.addr.IsValid() && (lastLabelIsNumber(got.host) || !isName(got.host)) {
 			t.Fatalf("%q gives the name %q", text, got.host)
+		}
+		plain, err := url.PathUnescape(got.path)
+		if sent := (&url.URL{Path: plain, RawPath: got.path}).EscapedPath(); err != nil || sent != got.path {
+			t.Fatalf("%q is judged by the path %q and sent with %q", text, got.path, sent)
 		}
 		for segment := range strings.SplitSeq(got.path, "/") {
 			if d, err := url.PathUnescape(segment); err != nil || d == ".." || d == "." {
