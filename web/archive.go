@@ -132,10 +132,11 @@ func (c *counter) Read(p []byte) (int, error) {
 
 // memberPath is where a member of an archive goes: below dir, whatever its name.
 func memberPath(dir, name string) (string, error) {
-	if name == "" || path.IsAbs(name) || strings.Contains(name, "\\") || name == ".." || strings.HasPrefix(path.Clean(name), "../") {
+	clean := path.Clean(name)
+	if name == "" || path.IsAbs(name) || strings.Contains(name, "\\") || clean == ".." || strings.HasPrefix(clean, "../") {
 		return "", invalidf("the archive has a member %s, whose name leads out of it", quoted(name))
 	}
-	return checkPath(path.Join(dir, name))
+	return checkPath(path.Join(dir, clean))
 }
 
 func untar(r io.Reader, put func(string, io.Reader) error) error {
