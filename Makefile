@@ -59,7 +59,7 @@ bench: setup ## measure starts, runs and resets
 bench-javascript: setup ## compare JavaScript tasks with goja and quickjs-wasi under Node, which are fetched
 	node testdata/bench/javascript/compare.mjs $(CURDIR)/bin/cloche
 
-redteam: ## run the red-team suite in the folder REDTEAM (../shared/redteam), and our own cases, against engine and MCP server
+redteam: ## run the red-team suite in the folder REDTEAM (../shared/redteam), and our own cases, against engine, MCP server and HTTP server
 	@test -f "$(REDTEAM)/run.py" || { \
 		echo "There is no red-team suite at $(REDTEAM): say where it is with make redteam REDTEAM=FOLDER"; exit 1; }
 	$(MAKE) setup
@@ -67,6 +67,9 @@ redteam: ## run the red-team suite in the folder REDTEAM (../shared/redteam), an
 		echo "$$cases"; \
 		python3 "$(REDTEAM)/run.py" --cases "$$cases" --cmd "$$adapter {request}" --mcp "$(CURDIR)/bin/cloche mcp"; \
 	done
+	@echo "over HTTP"
+	@python3 "$(REDTEAM)/run.py" --serve "$$($(MAKE) -s redteam-adapter) --serve {request} {port} {token}" \
+		--http-map "$(REDTEAM)/adapters/cloche-http.toml" --kind http-api
 
 redteam-adapter: ## build the program through which the suite drives the engine, and print its path
 	@go build -o bin/redteam-adapter ./cmd/redteam-adapter

@@ -3,6 +3,7 @@
 //
 //	redteam-adapter --features
 //	redteam-adapter request.json
+//	redteam-adapter --serve request.json PORT TOKEN     becomes the server that lies beside it
 package main
 
 import (
@@ -34,8 +35,11 @@ func main() {
 }
 
 func run(args []string, out io.Writer) error {
+	if len(args) == 4 && args[0] == "--serve" {
+		return serve(args[1], args[2], args[3])
+	}
 	if len(args) != 1 {
-		return errors.New("usage: redteam-adapter --features | REQUEST.json")
+		return errors.New("usage: redteam-adapter --features | REQUEST.json | --serve REQUEST.json PORT TOKEN")
 	}
 	if args[0] == "--features" {
 		return json.NewEncoder(out).Encode(map[string]any{"features": features})
