@@ -16,6 +16,9 @@ import (
 type Config struct {
 	// Engine runs the programs. The server does not close it.
 	Engine *engine.Engine
+	// Stored says that the engine has a store: sessions are left to it when the server ends, and [Server.Prepare] offers
+	// those of an earlier process again.
+	Stored bool
 	// Keys are who may use the server; names and hashes are unique.
 	Keys []*Key
 	// Hosts are the values of the Host header that are answered, such as "cloche.example.com" or

@@ -109,6 +109,10 @@ func asAPIError(err error) (*apiError, error) {
 		return errStopping, nil
 	case errors.Is(err, errCancelled), errors.Is(err, errClientLeft), errors.Is(err, context.Canceled):
 		return fail(http.StatusConflict, codeConflict, "the run was cancelled before it began"), nil
+	case errors.Is(err, engine.ErrTooMany):
+		return tooMany("the server has as many sessions as it takes"), nil
+	case errors.Is(err, engine.ErrNoSession):
+		return fail(http.StatusNotFound, codeNotFound, "there is no such session"), nil
 	case errors.Is(err, engine.ErrClosed):
 		return fail(http.StatusGone, codeExpired, "the session is over"), nil
 	case errors.Is(err, engine.ErrInvalid):

@@ -322,7 +322,13 @@ func (s *Server) readyz(x *exchange, _ echo.Context) error {
 func (s *Server) Prepare(ctx context.Context) error {
 	s.preparing.Store(true)
 	defer s.preparing.Store(false)
-	return s.cfg.Engine.Prepare(ctx)
+	if err := s.cfg.Engine.Prepare(ctx); err != nil {
+		return err
+	}
+	if s.cfg.Stored {
+		s.comeBack(ctx)
+	}
+	return nil
 }
 
 // begin notes work that outlives its request. It fails once the server is stopping.

@@ -104,6 +104,9 @@ func (s *Server) createSession(x *exchange, _ echo.Context) error {
 	if err := sn.set(&req.SessionFields); err != nil {
 		return err
 	}
+	if o.Labels, err = sn.labels(&req); err != nil {
+		return err
+	}
 	if err := s.begin(); err != nil {
 		return err
 	}
@@ -336,7 +339,7 @@ func (r *sessions) close() error {
 	r.stopped.Wait()
 	var errs []error
 	for _, sn := range list {
-		if r.remove(sn, false) {
+		if r.remove(sn, false) && !r.s.cfg.Stored {
 			errs = append(errs, sn.eng.Close())
 		}
 	}

@@ -85,12 +85,13 @@ func (c *serveCmd) Run(a *app) (err error) {
 	runs, sessions := cmp.Or(cfg.MaxRuns, maxRuns), cmp.Or(cfg.MaxSessions, maxSessions)
 	cfg.Engine, err = engine.New(engine.Config{
 		Cache: a.getenv("CLOCHE_CACHE"), MaxSandboxes: runs + sessions, MaxIdle: cmp.Or(settings.Warm, min(runs, maxWarm)),
-		Progress: newProgress(a.err),
+		Progress: newProgress(a.err), Store: settings.Store,
 	})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, cfg.Engine.Close()) }()
+	cfg.Stored = settings.Store != ""
 	site, agents := page.New(), newAgents(cfg.Engine)
 	cfg.Page, cfg.MCP = site, agents
 	defer func() { err = errors.Join(err, agents.Close()) }()

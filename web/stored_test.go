@@ -1,0 +1,56 @@
+package web_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/cloche-dev/cloche/engine"
+	"github.com/cloche-dev/cloche/web"
+)
+
+// TestSessionsOutliveTheProcess: with a store, a session goes on in the next process, for the key that had it.
+func TestSessionsOutliveTheProcess(t *testing.T) {
+	dir := t.TempDir() + "/store"
+	const other = "another-key-0123456789-0123456789-0123456789"
+	life := func(use func(s *server)) {
+		t.Helper()
+		eng, err := engine.New(engine.Config{Store: dir, MaxIdle: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := serve(t, func(c *web.Config) {
+			c.Engine, c.Stored = eng, true
+			c.Keys = append(c.Keys, &web.Key{Name: "other", Hash: web.HashKey(other)})
+		})
+		if err := s.web.Prepare(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		use(s)
+		if err := s.web.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := eng.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	var kept, gone string
+	life(func(s *server) {
+		kept = s.session(object{"language": "javascript", "metadata": object{"who": "me"}, "idle_timeout_s": 500})
+		gone = s.session(object{"language": "javascript"})
+		s.execute(kept+"/execute", object{"code": "let n = 41; require('fs').writeFileSync('f', 'kept')"}, "ok")
+		s.do("DELETE", gone, nil)
+	})
+	life(func(s *server) {
+		var info web.SessionInfo
+		s.do("GET", kept, nil).must(200, &info)
+		if info.Metadata["who"] != "me" || info.IdleTimeoutS != 500 || info.Turns != 1 || info.Language != "javascript" {
+			t.Errorf("%+v", info)
+		}
+		if res := s.execute(kept+"/execute", object{"code": "console.log(n + 1, require('fs').readFileSync('f', 'utf8'))"}, "ok"); res.Stdout != "42 kept\n" {
+			t.Errorf("%+v", res)
+		}
+		s.do("GET", gone, nil).mustFail(404, "not_found", "session")
+		s.key = other
+		s.do("GET", kept, nil).mustFail(404, "not_found", "session")
+	})
+}
