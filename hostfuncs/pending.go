@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -63,7 +62,7 @@ type call struct {
 	ctx   context.Context
 	work  func(context.Context) ([]byte, error)
 	end   ending
-	done  chan struct{} // closed when finished; nil when async
+	done  chan struct{} // closed when finished
 	async bool
 
 	held     int
@@ -108,11 +107,8 @@ func (c *Calls) Close() {
 // reply; else it returns the call's id at once, and the reply comes by wait. end is called once, with an error that wraps
 // context.Canceled for a call that was given up.
 func (c *Calls) Do(ctx context.Context, size int, async bool, work func(context.Context) ([]byte, error), end ending) ([]byte, error) {
-	p := &call{work: work, end: end, held: size, async: async}
+	p := &call{work: work, end: end, held: size, async: async, done: make(chan struct{})}
 	p.ctx, p.stop = context.WithCancel(c.ctx)
-	if !async {
-		p.done = make(chan struct{})
-	}
 	c.mu.Lock()
 	if len(c.pending) >= maxPending || c.held+size > maxHeld {
 		c.mu.Unlock()
@@ -126,17 +122,15 @@ func (c *Calls) Do(ctx context.Context, size int, async bool, work func(context.
 	c.queue = append(c.queue, p)
 	c.begin()
 	c.mu.Unlock()
-	// Work that waits for nothing is done when this goroutine runs again.
-	runtime.Gosched()
-	if c.isDone(p) {
-		reply, err := p.end(p.reply, p.err)
-		if async {
-			frame, err := encodeReply(reply, err)
-			return append([]byte{asyncDone}, frame...), err
-		}
-		return reply, err
-	}
 	if async {
+		// Work that waits for nothing is done in a moment, and an answer at once saves the program a second request.
+		if _, err := c.wait(ctx, p.done, moment); err != nil && !errors.Is(err, ErrInterrupted) {
+			c.giveUp(p)
+			return nil, err
+		}
+		if c.isDone(p) {
+			return answered(p.end(p.reply, p.err))
+		}
 		return binary.LittleEndian.AppendUint32([]byte{asyncPending}, p.id), nil
 	}
 	if _, err := c.wait(ctx, p.done, -1); err != nil {
@@ -150,6 +144,24 @@ func (c *Calls) Do(ctx context.Context, size int, async bool, work func(context.
 	c.forget(p)
 	c.mu.Unlock()
 	return p.end(p.reply, p.err)
+}
+
+// moment is how long a program waits for a call that is to go on.
+const moment = 20 * time.Microsecond
+
+// answered is the reply to an async request that is done.
+func answered(reply []byte, err error) ([]byte, error) {
+	frame, err := encodeReply(reply, err)
+	return append([]byte{asyncDone}, frame...), err
+}
+
+// Now is Do for work that waits for nothing: it is done on the run's own goroutine.
+func (c *Calls) Now(async bool, work func(context.Context) ([]byte, error), end ending) ([]byte, error) {
+	reply, err := end(c.guarded(&call{ctx: c.ctx, work: work}))
+	if async {
+		return answered(reply, err)
+	}
+	return reply, err
 }
 
 // The first byte of the reply to an async request.
@@ -227,9 +239,8 @@ func (c *Calls) run(p *call) {
 				close(c.news)
 				c.news = nil
 			}
-		} else {
-			close(p.done)
 		}
+		close(p.done)
 	}
 	c.begin()
 }

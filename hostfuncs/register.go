@@ -24,6 +24,9 @@ func MaxCalls(n int) Option { return func(t *Tool) { t.MaxCalls = n } }
 // Timeout is how long one call may take.
 func Timeout(d time.Duration) Option { return func(t *Tool) { t.Timeout = d } }
 
+// Quick says that the function waits for nothing; see [Tool].Quick.
+func Quick() Option { return func(t *Tool) { t.Quick = true } }
+
 // Register offers a Go function as a tool. In must be a struct (or a pointer to one): its fields are the tool's
 // arguments, named by their json tags and described by their jsonschema tags; those with omitempty or omitzero may be
 // left out. Out is anything that JSON can hold.

@@ -28,6 +28,9 @@ type Tool struct {
 	// it learns only that the tool failed. ctx ends with the run, at the deadline, or when the program gives up; a
 	// call that goes on after that has nobody to answer to. Calls of one run may overlap.
 	Call func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error)
+	// Quick says that Call waits for nothing and is back within microseconds, whatever it is asked. It is then made on the
+	// run's own goroutine, which saves some of them; while it lasts nothing can end the run.
+	Quick bool
 	// MaxCalls is how often a run may call it. Zero: as often as the run may call anything.
 	MaxCalls int
 	// Timeout is how long one call may take. Zero: as long as the run.

@@ -77,9 +77,12 @@ func (t *Tools) handle(ctx context.Context, payload []byte) ([]byte, error) {
 	if err != nil {
 		return t.ended(name, begun, len(arguments), nil, err)
 	}
-	return t.Calls.Do(ctx, argumentWeight*len(payload), async,
-		func(ctx context.Context) ([]byte, error) { return t.call(ctx, tool, arguments) },
-		func(reply []byte, err error) ([]byte, error) { return t.ended(name, begun, len(arguments), reply, err) })
+	work := func(ctx context.Context) ([]byte, error) { return t.call(ctx, tool, arguments) }
+	end := func(reply []byte, err error) ([]byte, error) { return t.ended(name, begun, len(arguments), reply, err) }
+	if tool.Quick {
+		return t.Calls.Now(async, work, end)
+	}
+	return t.Calls.Do(ctx, argumentWeight*len(payload), async, work, end)
 }
 
 // notCalled is an error of a call that was not made.

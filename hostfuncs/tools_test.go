@@ -132,7 +132,7 @@ type deep struct {
 }
 
 func TestToolCalls(t *testing.T) {
-	reg := &hostfuncs.Registry{MaxCalls: 28, Gate: func(_ context.Context, tool string, arguments json.RawMessage) error {
+	reg := &hostfuncs.Registry{MaxCalls: 32, Gate: func(_ context.Context, tool string, arguments json.RawMessage) error {
 		if tool == "gated" && strings.Contains(string(arguments), "no") {
 			return hostfuncs.Refuse("PermissionError", "ask first")
 		}
@@ -167,6 +167,12 @@ func TestToolCalls(t *testing.T) {
 		Call: func(_ context.Context, a json.RawMessage) (json.RawMessage, error) { return a, nil }}))
 	must(reg.Add(hostfuncs.Tool{Name: "odd", Call: func(context.Context, json.RawMessage) (json.RawMessage, error) { return json.RawMessage(`{`), nil }}))
 	must(reg.Add(hostfuncs.Tool{Name: "silent", Call: quiet}))
+	must(hostfuncs.Register(reg, "quick", func(_ context.Context, q query) (int, error) {
+		if q.Max < 0 {
+			panic("tools.go:42")
+		}
+		return q.Max, nil
+	}, hostfuncs.Quick()))
 	d, record := doorOf(t, reg)
 	tests := []struct{ header, want, outcome string }{
 		{`{"name":"flat","arguments":{"name":"Ada","max":2}}`, `{"name":"Ada","max":2}`, "ok"},
@@ -193,6 +199,10 @@ func TestToolCalls(t *testing.T) {
 		{`{"name":"safe"}`, `!KeyError: no such row`, "error"},
 		{`{"name":"odd"}`, `!ToolError: the tool odd failed`, "error"},
 		{`{"name":"silent"}`, `null`, "ok"},
+		{`{"name":"quick","arguments":{"name":"a","max":3}}`, `3`, "ok"},
+		{`{"name":"quick","async":true,"arguments":{"name":"a","max":3}}`, "\x01\x003", "ok"},
+		{`{"name":"quick","arguments":{"name":"a","max":-1}}`, `!ToolError: the tool quick failed`, "error"},
+		{`{"name":"quick","arguments":{}}`, `!TypeError: quick: missing argument "name"`, "refused"},
 		{`{"name":"../flat"}`, `!AttributeError: there is no tool "../flat"`, "refused"},
 		{`{"name":"__class__"}`, `!AttributeError: there is no tool`, "refused"},
 		{`{"name":""}`, `!AttributeError: there is no tool`, "refused"},
@@ -229,13 +239,13 @@ func TestToolCalls(t *testing.T) {
 			t.Errorf("%s: outcome %q, want %q", tt.header, outcome, tt.outcome)
 		}
 	}
-	for { // calls that were made, of 28
+	for { // calls that were made, of 32
 		reply, err := d.Serve(t.Context(), request(hostfuncs.OpTool, `{"name":"silent"}`))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if reply[0] == 1 {
-			if !strings.Contains(string(reply), "this run may make 28 calls of tools") {
+			if !strings.Contains(string(reply), "this run may make 32 calls of tools") {
 				t.Errorf("%s", reply)
 			}
 			break
@@ -457,7 +467,7 @@ func TestHeldReplies(t *testing.T) {
 		t.Fatal(err)
 	}
 	d, _ := doorOf(t, reg)
-	const n = 60
+	const n = 24
 	collected, started := 0, 0
 	for range n {
 		reply, err := d.Serve(t.Context(), request(hostfuncs.OpTool, `{"name":"large","async":true}`))
@@ -478,7 +488,7 @@ func TestHeldReplies(t *testing.T) {
 		t.Errorf("%d large replies are held", m-int64(collected))
 	}
 	for collected < started {
-		reply, err := d.Serve(t.Context(), request(hostfuncs.OpWait, `{"timeout_ms":5000}`))
+		reply, err := d.Serve(t.Context(), request(hostfuncs.OpWait, `{"timeout_ms":60000}`))
 		if err != nil || len(reply) < 9 {
 			t.Fatalf("%.100q, %v, after %d of %d", reply, err, collected, started)
 		}
