@@ -40,7 +40,7 @@ var only = []struct {
 		"sizes are numbers inside and have a human form only at the edge"},
 	{"github.com/BurntSushi/toml", []string{"limits", "runtimes", "web", "cmd"}, "TOML is for policies, the lock file and configuration"},
 	{"github.com/alecthomas/kong", []string{"cmd"}, "flags are the command line's"},
-	{"github.com/modelcontextprotocol/go-sdk", []string{"web/mcp"}, "the Model Context Protocol is one face of the engine"},
+	{"github.com/modelcontextprotocol/go-sdk", []string{"web/mcp", "hostfuncs/mcptools"}, "the Model Context Protocol is one face of the engine, and a source of tools"},
 	{"github.com/schollz/progressbar", []string{"cmd"}, "only the command line knows whether somebody is watching"},
 	{"github.com/peterh/liner", []string{"cmd"}, "only the command line has somebody who types"},
 	{"os/exec", []string{"runtimes", "hostfuncs/mcptools"},

@@ -363,6 +363,32 @@ func TestSession(t *testing.T) {
 	wantOutput(t, ctx, "2")
 	do(t, ctx, write("n"), press("ok"))
 	wantOutput(t, ctx, "3")
+
+	// A fork goes on from an earlier turn, and leaves the session as it is.
+	do(t, ctx, chromedp.Click(chromedp.CSS(`#turn-list [aria-label="Fork from turn 2"]`)), chromedp.WaitNotPresent(chromedp.CSS("#turn-list li:nth-child(3)")),
+		write("n *= 100; n"), press("ok"))
+	wantOutput(t, ctx, "200")
+	if got := eval[string](t, ctx, `document.getElementById("branches").innerText`); !strings.Contains(got, "Session 2 (Session 1 at 2)") {
+		t.Errorf("sessions: %s", got)
+	}
+	shoot(t, ctx, "fork")
+
+	// Back in the first session, and back in time.
+	do(t, ctx, chromedp.Evaluate[chromedp.Void](`{
+		const s = document.getElementById("branches");
+		s.value = s.options[0].value;
+		s.dispatchEvent(new Event("change"));
+	}`), write("n"), press("ok"))
+	wantOutput(t, ctx, "3")
+	do(t, ctx, chromedp.Click(chromedp.CSS(`#turn-list [aria-label="Roll back to turn 1"]`)), chromedp.WaitNotPresent(chromedp.CSS("#turn-list li:nth-child(2)")),
+		write("n"), press("ok"))
+	wantOutput(t, ctx, "1")
+
+	// A turn that must be cut leaves the session as it was.
+	do(t, ctx, write("n = 50\nwhile True:\n    try:\n        while True: pass\n    except BaseException: pass"),
+		chromedp.KeyEvent(kb.Enter, chromedp.KeyModifiers(kb.ModifierCtrl)), chromedp.WaitVisible(chromedp.CSS("#stop")),
+		chromedp.Click(chromedp.CSS("#stop")), ended("bad"), write("n"), press("ok"))
+	wantOutput(t, ctx, "1")
 }
 
 // TestKey checks that the key is asked for, that a wrong one is refused, and where the right one is kept.

@@ -78,8 +78,9 @@ export class Api {
   }
   interrupt(id) { return this.json("POST", `/v1/sessions/${id}/interrupt`, {}); }
   rollback(id, to) { return this.json("POST", `/v1/sessions/${id}/rollback`, { to }); }
-  async fork(id) {
-    const made = await this.json("POST", `/v1/sessions/${id}/fork`, { count: 1 });
+  // fork makes a session that goes on from a turn of another one.
+  async fork(id, turn) {
+    const made = await this.json("POST", `/v1/sessions/${id}/fork`, { count: 1, turn });
     return made.sessions[0];
   }
 

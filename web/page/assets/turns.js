@@ -98,12 +98,9 @@ export class Turns {
   async #fork(turn) {
     const b = this.#current;
     try {
-      const made = await this.#api.fork(b.id);
+      const made = await this.#api.fork(b.id, turn.number);
       const fork = { ...b, id: made.id, turns: [...b.turns], name: `Session ${++this.#names} (${b.name} at ${turn.number})` };
-      if (turn.number < b.count) {
-        await this.#api.rollback(made.id, turn.number);
-        this.#cut(fork, turn);
-      }
+      this.#cut(fork, turn);
       this.#open(fork);
       this.#show(turn);
       this.draw(turn);
