@@ -30,7 +30,7 @@ type serveCmd struct {
 	Config   string   `type:"existingfile" placeholder:"FILE.toml" help:"Keys and their policies, caps, TLS, other names of the server."`
 	Key      string   `placeholder:"K" help:"The secret that clients must show, with the default policy; better given as CLOCHE_KEY, since other users of this machine can see arguments. With neither and no keys in the configuration a new one is made and printed."`
 	Allow    []string `sep:"none" placeholder:"PATTERN" help:"A URL pattern that requests with that key may ask for, such as https://api.example.com/* or http://127.0.0.1:8000/*. Repeatable; default: no network."`
-	Packages []string `name:"package" sep:"none" placeholder:"NAME" help:"A pure-Python package that programs with that key can import, such as requests or httpx>=0.27. Repeatable."`
+	Packages []string `name:"package" sep:"none" placeholder:"NAME" help:"A pure-Python package that programs with that key can import, such as tabulate or humanize>=4. Repeatable."`
 	E2B      string   `name:"e2b" placeholder:"ADDR" help:"Also serve the dialect of E2B's code interpreter at this loopback address, such as localhost:49999, where its SDK looks with E2B_DEBUG=true. It has no key: every program on this machine may use it."`
 	NoWall   bool     `help:"Leave out the second wall, which lets the operating system refuse this process what serving does not need (see cloche doctor)."`
 }

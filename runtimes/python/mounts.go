@@ -3,11 +3,14 @@ package python
 import (
 	"archive/zip"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
+	"github.com/cloche-dev/cloche/runtimes"
 	"github.com/cloche-dev/cloche/wasi/vfs"
 )
 
@@ -17,6 +20,9 @@ const (
 	matplotlibZip = "matplotlib/mpl-data.zip" // in stdlibZip
 	fontTTF       = "NotoSansSC_400Regular.ttf"
 )
+
+// fileTime is the time of files that are not in an archive; the same everywhere, since it may get into an image.
+var fileTime = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // mounts opens what every sandbox sees read-only. The files stay open as long as the file systems are in use.
 func mounts(dirs map[string]string) ([]vfs.Mount, error) {
@@ -40,15 +46,36 @@ func mounts(dirs map[string]string) ([]vfs.Mount, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := font.Stat()
+	mounts := []vfs.Mount{
+		{Path: StdlibDir, FS: stdlib},
+		{Path: MatplotlibDataDir, FS: mpl},
+		{Path: FontFile, FS: vfs.NewFileFS(font, fontSize, fileTime)},
+	}
+	for _, name := range webClients {
+		wheel, err := openWheel(dirs[name], name)
+		if err != nil {
+			return nil, err
+		}
+		mounts = append(mounts, vfs.Mount{Path: WheelsDir + "/" + name, FS: wheel})
+	}
+	return mounts, nil
+}
+
+// openWheel opens an artifact that is a wheel, which is a zip archive.
+func openWheel(dir, name string) (vfs.FS, error) {
+	a, err := runtimes.LookupArtifact(name)
 	if err != nil {
 		return nil, err
 	}
-	return []vfs.Mount{
-		{Path: StdlibDir, FS: stdlib},
-		{Path: MatplotlibDataDir, FS: mpl},
-		{Path: FontFile, FS: vfs.NewFileFS(font, fontSize, info.ModTime())},
-	}, nil
+	f, size, err := open(filepath.Join(dir, a.File))
+	if err != nil {
+		return nil, err
+	}
+	z, err := vfs.NewZip(f, size, vfs.ZipOptions{})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", a.File, err), f.Close())
+	}
+	return z, nil
 }
 
 func open(name string) (*os.File, int64, error) {

@@ -21,7 +21,12 @@ const (
 	// FontFile is Noto Sans SC Regular, the fallback for what matplotlib's own font does not
 	// have. Without it Chinese in charts is drawn as boxes.
 	FontFile = "/usr/share/fonts/cloche/NotoSansSC-Regular.ttf"
+	// WheelsDir has a folder for each of the wheels that every sandbox has.
+	WheelsDir = "/usr/local/lib/cloche-wheels"
 )
+
+// webClients are the wheels of WheelsDir, artifacts by the names of their packages: requests, httpx and what they need.
+var webClients = []string{"requests", "urllib3", "certifi", "idna", "httpx", "httpcore", "anyio", "h11"}
 
 // The folders that must exist and be writable, when baking and in every instance.
 const (
@@ -33,7 +38,7 @@ const (
 func Spec() runtimes.Spec {
 	return runtimes.Spec{
 		Driver:    New(),
-		Artifacts: []string{"python", "noto-sans-sc"},
+		Artifacts: append([]string{"python", "noto-sans-sc"}, webClients...),
 		Module:    "python.wasm",
 		Rewrite: rewrite.Options{
 			ExportFuncs: map[string]string{

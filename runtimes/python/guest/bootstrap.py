@@ -37,6 +37,7 @@ def bake():
     closed.install_subprocess()
     closed.install_hashlib()
     net.install()
+    preload.web_clients()
     preload.science()
 
     from . import display, host, state, turns, zone

@@ -173,8 +173,6 @@ def _hint(error):
 
 
 _INSTEAD = {
-    "requests": "urllib.request",
-    "httpx": "urllib.request",
     "torch": "scikit-learn or numpy",
     "tensorflow": "scikit-learn or numpy",
     "keras": "scikit-learn or numpy",

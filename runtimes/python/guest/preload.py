@@ -52,6 +52,31 @@ def science():
     tqdm.tqdm.monitor_interval = 0  # its monitor is a thread
 
 
+_WHEELS = "/usr/local/lib/cloche-wheels"
+
+
+def web_clients():
+    """requests and httpx, each with what it needs in a folder of its own."""
+    import os
+
+    sys.path += [f"{_WHEELS}/{name}" for name in sorted(os.listdir(_WHEELS))]
+    import httpx
+    import requests
+
+    requests.Session().close()
+    httpx.Client().close()
+
+
+def forget_wheels(path):
+    """Lets what the host has added at path be imported, where something of that name is loaded already."""
+    import os
+
+    added = {name.partition(".")[0] for name in os.listdir(path)}
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] in added and str(getattr(module, "__file__", "")).startswith(_WHEELS):
+            del sys.modules[name]
+
+
 def charts():
     from . import figures, fonts, pilfont
 

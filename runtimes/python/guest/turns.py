@@ -18,7 +18,7 @@ import sys
 
 from json import dumps, loads
 
-from . import aio, calls, display, errors, figures, host, review, state, streams, tools, zone
+from . import aio, calls, display, errors, figures, host, preload, review, state, streams, tools, zone
 
 _HEAD = struct.Struct("<BHI")
 _FIRST, _SESSION, _REST, _RENEW = 1, 2, 4, 8
@@ -112,6 +112,7 @@ def _prepare(name, rest):
             zone.tzset()
     for path in rest.get("paths") or ():
         sys.path.insert(1, path)
+        preload.forget_wheels(path)
     names.update(rest.get("inputs") or {})
     if rest.get("tools"):
         tools.install(sys.modules)
