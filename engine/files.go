@@ -21,7 +21,20 @@ import (
 
 // Files are the files of a sandbox, for the program that embeds it. Paths are the guest's; relative ones are
 // below /data. A Files belongs to one goroutine at a time.
-type Files struct{ ns *vfs.Namespace }
+type Files struct {
+	ns *vfs.Namespace
+	of *Session // or nil
+}
+
+// hold keeps the session from being left to the store while its files are in use, and brings it back if it was. The
+// result ends that.
+func (f *Files) hold() func() {
+	if f.of == nil {
+		return func() {}
+	}
+	f.ns = f.of.holdFiles()
+	return f.of.filesMu.RUnlock
+}
 
 func (f *Files) path(p string) (vfs.Path, error) {
 	parsed, err := vfs.ParsePathString(guestPath(p))
@@ -46,6 +59,7 @@ func (f *Files) open(p string, flags vfs.OpenFlags) (*vfs.Handle, error) {
 
 // Open opens a regular file for reading. Its size is what the program says, up to 4 TiB: bound what you copy.
 func (f *Files) Open(p string) (io.ReadCloser, error) {
+	defer f.hold()()
 	h, err := f.open(p, vfs.OpenRead)
 	if err != nil {
 		return nil, err
@@ -68,6 +82,7 @@ type fileReader struct {
 // ReadFile reads a whole file of at most 256 MiB. Larger ones are for Open: a program can make a file of any size,
 // since holes cost it nothing.
 func (f *Files) ReadFile(p string) ([]byte, error) {
+	defer f.hold()()
 	b, err := f.ns.ReadFile(guestPath(p), maxReadFile)
 	return b, f.about("read", p, err)
 }
@@ -77,16 +92,19 @@ const maxReadFile = 256 << 20
 // WriteFile makes a file, and the folders above it, or replaces its contents. It counts against the
 // sandbox's disk limits.
 func (f *Files) WriteFile(p string, content []byte) error {
+	defer f.hold()()
 	return f.about("write", p, f.ns.WriteFile(guestPath(p), content))
 }
 
 // CopyIn is WriteFile from a reader.
 func (f *Files) CopyIn(p string, r io.Reader) error {
+	defer f.hold()()
 	return f.about("write", p, f.ns.CopyIn(guestPath(p), r))
 }
 
 // Remove removes a file, a link or an empty folder.
 func (f *Files) Remove(p string) error {
+	defer f.hold()()
 	parsed, err := f.path(p)
 	if err != nil {
 		return err
@@ -100,12 +118,14 @@ func (f *Files) Remove(p string) error {
 
 // FS shows a folder as an fs.FS, which belongs to the same goroutine.
 func (f *Files) FS(dir string) (fs.FS, error) {
+	defer f.hold()()
 	fsys, err := f.ns.FS(guestPath(dir))
 	return fsys, f.about("read", dir, err)
 }
 
 // CopyFS copies the files and folders of src into a folder of the sandbox, which is made if it is missing.
 func (f *Files) CopyFS(dir string, src fs.FS) error {
+	defer f.hold()()
 	_, err := f.ns.CopyFS(guestPath(dir), src)
 	return f.about("copy into", dir, err)
 }
@@ -113,18 +133,21 @@ func (f *Files) CopyFS(dir string, src fs.FS) error {
 // CopyOut copies the files and folders below dir into a folder of the host. Links and special files are left out, no
 // name leads out of the folder, and sparse files stay sparse.
 func (f *Files) CopyOut(to *os.Root, dir string) error {
+	defer f.hold()()
 	_, err := f.ns.CopyOut(to, guestPath(dir), vfs.CopyLimits{})
 	return f.about("copy", dir, err)
 }
 
 // WriteZip writes the files and folders below dir as an archive.
 func (f *Files) WriteZip(w io.Writer, dir string) error {
+	defer f.hold()()
 	_, err := f.ns.WriteZip(w, guestPath(dir), vfs.CopyLimits{})
 	return f.about("archive", dir, err)
 }
 
 // WriteTar is WriteZip for the tar format.
 func (f *Files) WriteTar(w io.Writer, dir string) error {
+	defer f.hold()()
 	_, err := f.ns.WriteTar(w, guestPath(dir), vfs.CopyLimits{})
 	return f.about("archive", dir, err)
 }
@@ -138,6 +161,7 @@ func (*Files) about(doing, p string, err error) error {
 
 // ReadDir lists a folder by name.
 func (f *Files) ReadDir(p string) ([]FileEntry, error) {
+	defer f.hold()()
 	h, err := f.open(p, vfs.OpenDirectory)
 	if err != nil {
 		return nil, err
@@ -290,7 +314,7 @@ func (t *tree) close() error {
 	return errors.Join(errs...)
 }
 
-func (t *tree) files() *Files { return &Files{t.Namespace} }
+func (t *tree) files() *Files { return &Files{ns: t.Namespace} }
 
 var outputDirs = []vfs.Path{vfs.MustPath(workDir)}
 

@@ -41,6 +41,9 @@ type Session struct {
 	bases     int           // the number of the last base
 	written   *vfs.Snapshot // the files as they are stored
 
+	// filesMu is held for reading while the host uses the files, and for writing, besides mu, while they come and go.
+	filesMu sync.RWMutex
+
 	// infoMu is held for moments only, and guards what can be asked while a turn runs.
 	infoMu sync.Mutex
 	info   SessionInfo
@@ -209,20 +212,7 @@ func (s *Session) Reset(ctx context.Context) error {
 		return err
 	}
 	defer s.done()
-	err := s.sb.release()
-	s.sb.turns, s.sb.begun, s.sb.copied = 0, time.Now(), false
-	if err == nil && !s.sb.seated {
-		if err = s.eng.enter(ctx); err == nil {
-			s.sb.seated = true
-		}
-	}
-	if err == nil {
-		err = s.sb.start(ctx)
-	}
-	var st *state
-	if err == nil {
-		st, err = s.sb.begin()
-	}
+	st, err := s.anew(ctx)
 	if err != nil {
 		return s.end(fmt.Errorf("reset the session, which is over: %w", err))
 	}
@@ -234,11 +224,33 @@ func (s *Session) Reset(ctx context.Context) error {
 	return s.persist()
 }
 
+// anew gives the sandbox new files and a new instance.
+func (s *Session) anew(ctx context.Context) (*state, error) {
+	s.filesMu.Lock()
+	defer s.filesMu.Unlock()
+	err := s.sb.release()
+	s.sb.turns, s.sb.begun, s.sb.copied = 0, time.Now(), false
+	if err == nil && !s.sb.seated {
+		if err = s.eng.enter(ctx); err == nil {
+			s.sb.seated = true
+		}
+	}
+	if err == nil {
+		err = s.sb.start(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.sb.begin()
+}
+
 // end closes a session that cannot go on, and returns why.
 func (s *Session) end(why error) error {
 	s.closed = true
 	if !s.asleep {
+		s.filesMu.Lock()
 		why = errors.Join(why, s.drop())
+		s.filesMu.Unlock()
 	}
 	s.eng.live.remove(s.id)
 	if s.stored {
@@ -294,24 +306,35 @@ func (s *Session) done() {
 	s.mu.Unlock()
 }
 
-// Files are the session's files as they are now. They must not be used while a turn runs, nor after Close, nor for
-// longer than Config.HibernateAfter: ask anew. Of a session whose stored files cannot be read, which its next turn reports,
-// they are none.
+// Files are the session's files as they are now. They must not be used while a turn runs, nor after Close. If the
+// session is in the store and cannot be read, which its next turn reports, they are none.
 func (s *Session) Files() *Files {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	f := &Files{of: s}
+	f.hold()()
+	return f
+}
+
+// holdFiles gives the files, with filesMu held for reading.
+func (s *Session) holdFiles() *vfs.Namespace {
 	s.infoMu.Lock()
 	s.info.LastUsed = time.Now()
 	s.infoMu.Unlock()
-	if s.asleep && !s.closed {
-		if err := s.load(context.Background()); err != nil {
-			s.eng.cfg.Logger.Error("the files of a stored session", "session", s.id, "error", err)
+	s.filesMu.RLock()
+	if s.asleep {
+		s.filesMu.RUnlock()
+		s.mu.Lock()
+		if s.asleep && !s.closed {
+			if err := s.load(context.Background()); err != nil {
+				s.eng.cfg.Logger.Error("the files of a stored session", "session", s.id, "error", err)
+			}
 		}
+		s.mu.Unlock()
+		s.filesMu.RLock()
 	}
 	if s.asleep {
-		return (&tree{Namespace: s.sb.lang.Template.New(vfs.Options{Bytes: 1, Inodes: 1})}).files()
+		return s.sb.lang.Template.New(vfs.Options{Bytes: 1, Inodes: 1})
 	}
-	return s.sb.tree.files()
+	return s.sb.tree.Namespace
 }
 
 // Close waits for a turn that runs (cancel its context to make it quick) and frees the sandbox. It may be

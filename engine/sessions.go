@@ -82,6 +82,12 @@ func (l *sessions) list() []*Session {
 	return out
 }
 
+func (l *sessions) isClosed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.closed
+}
+
 func (l *sessions) all() []*Session {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -184,6 +190,15 @@ func (s *Session) lookAfter(now time.Time, hurried bool) {
 
 // sleep leaves the session to the store. Preconditions: mu is held.
 func (s *Session) sleep() error {
+	if s.eng.live.isClosed() {
+		s.filesMu.Lock()
+	} else if !s.filesMu.TryLock() {
+		return nil // they are in use
+	}
+	defer s.filesMu.Unlock()
+	if time.Since(s.Info().LastUsed) < s.eng.cfg.HibernateAfter && !s.eng.live.isClosed() {
+		return nil // they were used meanwhile
+	}
 	if !s.stored || !s.sb.tree.Snapshot().Same(s.written) {
 		if err := s.persist(); err != nil {
 			return err

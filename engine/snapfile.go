@@ -14,6 +14,7 @@ import (
 	"hash"
 	"io"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -160,16 +161,36 @@ func snapKeys(key, nonce []byte) (cipher.Stream, hash.Hash) {
 	return cipher.NewCTR(block, nonce), hmac.New(sha256.New, derive("authentication"))
 }
 
+// encoders and decoders have buffers that are dear to make.
+var (
+	encoders = sync.Pool{New: func() any {
+		z, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+			zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(1<<20))
+		if err != nil {
+			panic(err) // the options are constant
+		}
+		return z
+	}}
+	decoders = sync.Pool{New: func() any {
+		z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxMemory(maxSnapBody), zstd.WithDecoderMaxWindow(maxSnapWindow))
+		if err != nil {
+			panic(err)
+		}
+		return z
+	}}
+)
+
 // writeBody compresses pages and files.
 func writeBody(w io.Writer, st *state, since *memimage.Delta) error {
-	z, err := zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true))
-	if err != nil {
-		return err
-	}
+	z := encoders.Get().(*zstd.Encoder)
+	defer encoders.Put(z)
+	z.Reset(w)
 	page := uint64(os.Getpagesize())
 	record := func(offset uint64, n int) []byte {
 		return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(nil, uint32(offset/page)), uint32(uint64(n)/page))
 	}
+	var err error
 	put := func(offset uint64, data []byte) error {
 		if _, err := z.Write(record(offset, len(data))); err != nil {
 			return err
@@ -283,12 +304,11 @@ func (f *snapFile) open(l *loaded) (*state, Options, error) {
 
 // openBody fills in memory and files.
 func (f *snapFile) openBody(image *memimage.Image, st *state) error {
-	z, err := zstd.NewReader(bytes.NewReader(f.body), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
-		zstd.WithDecoderMaxMemory(maxSnapBody), zstd.WithDecoderMaxWindow(maxSnapWindow))
-	if err != nil {
+	z := decoders.Get().(*zstd.Decoder)
+	defer decoders.Put(z)
+	if err := z.Reset(bytes.NewReader(f.body)); err != nil {
 		return err
 	}
-	defer z.Close()
 	b, err := memimage.NewBuilder(image, f.MemoryBytes)
 	if err != nil {
 		return err
@@ -305,7 +325,7 @@ func (f *snapFile) openBody(image *memimage.Image, st *state) error {
 	return nil
 }
 
-// maxSnapWindow is what a decoder must hold; the encoder's fastest level uses 4 MiB.
+// maxSnapWindow is what a decoder must hold; the encoder uses 1 MiB.
 const maxSnapWindow = 8 << 20
 
 // readPages reads the records of pages.

@@ -301,7 +301,9 @@ func (s *Session) load(ctx context.Context, adjust ...func(*Options)) error {
 		base.release()
 		return err
 	}
+	s.filesMu.Lock()
 	s.sb, s.now, s.asleep, s.stored, s.written, s.bases = sb, st, false, true, st.files, base.number
+	s.filesMu.Unlock()
 	if turn.Session.SameFiles {
 		base.st.files, base.st.exported = st.files, nil
 		s.base = base

@@ -108,7 +108,7 @@ func TestHibernate(t *testing.T) {
 		all = append(all, s)
 	}
 	for round := range 3 {
-		for end := time.Now().Add(20 * time.Second); engine.Awake(e) > 0; time.Sleep(time.Millisecond) {
+		for end := time.Now().Add(60 * time.Second); engine.Awake(e) > 0; time.Sleep(time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatalf("%d sessions are not asleep", engine.Awake(e))
 			}

@@ -85,6 +85,7 @@ type cli struct {
 	Key     keyCmd     `cmd:"" help:"Make a secret for a client of cloche serve."`
 	Wasm    wasmCmd    `cmd:"" help:"Run a wasm32-wasip1 command module, for tests and tinkering."`
 	Repl    replCmd    `cmd:"" help:"Type programs and see what they do, in a session."`
+	Bench   benchCmd   `cmd:"" help:"Measure starts, turns, forks and memory on this machine."`
 	Doctor  doctorCmd  `cmd:"" help:"Say what this machine supports, what is set up, and what is slow and why."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
