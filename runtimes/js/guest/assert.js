@@ -7,8 +7,9 @@
   class AssertionError extends Error {
     constructor(options) {
       const { message, actual, expected, operator } = options;
-      super(message === undefined ? describe(actual, expected, operator) : `${message}`);
-      this.generatedMessage = message === undefined || !!options.generated;
+      const told = message == null || operator === "deepStrictEqual" || operator === "strictEqual";
+      super(told ? describe(actual, expected, operator, message) : `${message}`);
+      this.generatedMessage = message == null || !!options.generated;
       this.code = "ERR_ASSERTION";
       this.actual = actual;
       this.expected = expected;
@@ -33,49 +34,80 @@
 
   const show = (v) => inspect(v, { compact: false, customInspect: false, depth: 1000, maxArrayLength: Infinity, sorted: true, getters: true });
 
-  function describe(actual, expected, operator) {
-    const head = operators[operator];
+  const isObject = (v) => typeof v === "object" && v !== null;
+
+  function describe(actual, expected, operator, message) {
+    const head = message ?? operators[operator];
     if (head === undefined) {
       return operator === "==" || operator === "!=" ? `${inspect(actual)} ${operator} ${inspect(expected)}` : `${operator ?? "Failed"}`;
     }
     if (operator.startsWith("not")) return `${head}${inspectShort(expected)}`;
     const a = show(actual).split("\n");
     const b = show(expected).split("\n");
-    if (a.length === 1 && b.length === 1 && a[0] !== b[0]) {
-      const simple = (v) => typeof v !== "object" || v === null;
-      if (simple(actual) && simple(expected)) return `${head}\n\n${a[0]} !== ${b[0]}\n`;
-    }
     if (operator === "deepEqual") return `${head}\n\n${a.join("\n")}\n\nshould loosely deep-equal\n\n${b.join("\n")}`;
-    return `${head}\n+ actual - expected\n\n${difference(a, b)}`;
+    const marks = "+ actual - expected";
+    if (a.length === 1 && b.length === 1 && !(isObject(actual) && isObject(expected)) && a[0] !== b[0]) {
+      if (a[0].length + b[0].length <= 12 && (actual !== 0 || expected !== 0)) return `${head}\n\n${a[0]} !== ${b[0]}\n`;
+      return `${head}\n${marks}\n\n+ ${a[0]}\n- ${b[0]}${pointer(actual, expected, a[0], b[0])}`;
+    }
+    if (a.join("\n") === b.join("\n")) {
+      const text = a.length > 50 ? `${a.slice(0, 50).join("\n")}\n...}` : a.join("\n");
+      return `Values have same structure but are not reference-equal:\n\n${text}\n`;
+    }
+    const alike = operator === "strictEqual" && (isObject(actual) && isObject(expected) || typeof actual === "function" && typeof expected === "function");
+    const { text, skipped } = difference(a, b, isObject(actual));
+    return `${message ?? (alike ? 'Expected "actual" to be reference-equal to "expected":' : head)}\n${marks}${skipped ? " ... Lines skipped" : ""}\n\n${text}`;
   }
   const inspectShort = (v) => {
     const text = show(v);
     return text.includes("\n") ? `\n\n${text}\n` : ` ${text}`;
   };
+  // A mark below the first character that differs, unless it is one of the first.
+  function pointer(actual, expected, a, b) {
+    if (typeof actual !== "string" || typeof expected !== "string" || a.length > 80) return "";
+    let i = 0;
+    while (i < a.length && a[i] === b[i]) i++;
+    return i >= 3 && i < a.length ? `\n${" ".repeat(i + 2)}^` : "";
+  }
 
-  // The lines of a and b, those of only one marked, by their longest common subsequence.
-  function difference(a, b) {
+  // The lines of a and b, those of only one marked, by their longest common subsequence. In a long stretch that they share
+  // the middle is left out. Lines of objects may differ by a comma.
+  function difference(a, b, commas) {
     const cap = 500;
     a = a.slice(0, cap);
     b = b.slice(0, cap);
+    const same = commas ? (x, y) => x === y || `${x},` === y || x === `${y},` : (x, y) => x === y;
     const lengths = Array.from({ length: a.length + 1 }, () => new Uint16Array(b.length + 1));
     for (let i = a.length - 1; i >= 0; i--) {
       for (let j = b.length - 1; j >= 0; j--) {
-        lengths[i][j] = a[i] === b[j] ? lengths[i + 1][j + 1] + 1 : Math.max(lengths[i + 1][j], lengths[i][j + 1]);
+        lengths[i][j] = same(a[i], b[j]) ? lengths[i + 1][j + 1] + 1 : Math.max(lengths[i + 1][j], lengths[i][j + 1]);
       }
     }
     const out = [];
-    for (let i = 0, j = 0; i < a.length || j < b.length;) {
-      if (i < a.length && j < b.length && a[i] === b[j]) {
-        out.push(`  ${a[i++]}`);
-        j++;
-      } else if (j >= b.length || i < a.length && lengths[i + 1][j] >= lengths[i][j + 1]) {
-        out.push(`+ ${a[i++]}`);
-      } else {
-        out.push(`- ${b[j++]}`);
+    let shared = [];
+    let skipped = false;
+    const flush = (last) => {
+      const [head, tail] = last ? [1, 3] : [2, 2];
+      if (shared.length > head + tail + (last ? 0 : 1)) {
+        skipped = true;
+        shared = [...shared.slice(0, head), "...", ...shared.slice(-tail)];
       }
+      out.push(...shared);
+      shared = [];
+    };
+    for (let i = 0, j = 0; i < a.length || j < b.length;) {
+      if (i < a.length && j < b.length && same(a[i], b[j])) {
+        shared.push(`  ${a[i].length < b[j].length ? b[j] : a[i]}`);
+        i++;
+        j++;
+        continue;
+      }
+      flush(false);
+      if (j >= b.length || i < a.length && lengths[i + 1][j] >= lengths[i][j + 1]) out.push(`+ ${a[i++]}`);
+      else out.push(`- ${b[j++]}`);
     }
-    return out.join("\n");
+    flush(true);
+    return { text: out.join("\n"), skipped };
   }
 
   function fail(options) {
@@ -132,17 +164,18 @@
     }
     if (expected instanceof RegExp) {
       if (expected.test(`${error}`)) return;
-      fail({ actual: error, expected, operator: fn.name, stackStartFn: fn, message: message ?? `The input did not match the regular expression ${expected}. Input:\n\n${inspect(`${error}`)}\n` });
+      fail({ actual: error, expected, operator: fn.name, stackStartFn: fn, message: message ?? `The input did not match the regular expression ${expected}. Input:\n\n${inspect(`${error}`)}\n`, generated: message === undefined });
     }
     const keys = Object.keys(expected);
     if (expected instanceof Error) keys.push("name", "message");
     for (const key of keys) {
       const same = typeof error?.[key] === "string" && expected[key] instanceof RegExp ? expected[key].test(error[key])
         : error != null && key in Object(error) && deepEqual(error[key], expected[key], true);
-      if (!same) fail({ actual: error, expected, operator: fn.name, stackStartFn: fn, message: message ?? describe(pick(error, keys), pick(expected, keys), "deepStrictEqual") });
+      if (!same) fail({ actual: error, expected, operator: fn.name, stackStartFn: fn, message: message ?? describe(pick(error, keys), pick(expected, keys), "deepStrictEqual"), generated: message === undefined });
     }
   }
-  const pick = (o, keys) => Object.fromEntries(keys.filter((k) => o != null && k in Object(o)).map((k) => [k, o[k]]));
+  class Comparison {}
+  const pick = (o, keys) => Object.assign(new Comparison(), Object.fromEntries(keys.filter((k) => o != null && k in Object(o)).map((k) => [k, o[k]])));
 
   function expectThrow(fn, thrown, error, expected, message) {
     if (typeof expected === "string") [message, expected] = [expected, undefined];

@@ -402,6 +402,44 @@
     return `GMT${east < 0 ? "-" : "+"}${long ? pad(h) : h}${long || m > 0 ? `:${pad(m)}` : ""}`;
   }
 
+  // A zone's short name where people of the locale know it; undefined elsewhere.
+  const germanZones = { CET: "MEZ", CEST: "MESZ", EET: "OEZ", EEST: "OESZ", WET: "WEZ", WEST: "WESZ" };
+  const europeans = new Set(["en-GB", "de-DE", "es-ES", "it-IT", "nl-NL", "sv-SE"]);
+  const americans = /^(America|US|Canada|Mexico)\/|^Atlantic\/Bermuda$|^Pacific\/Honolulu$|^[A-Z]{3}(\d[A-Z]{3})?$/;
+  const otherAmericans = /^America\/(Havana|Dawson|Hermosillo|Mazatlan|Whitehorse)$/; // called by their offset
+  const brazil = /^America\/(Araguaina|Bahia|Belem|Boa_Vista|Campo_Grande|Cuiaba|Eirunepe|Fortaleza|Maceio|Manaus|Porto_Velho|Recife|Rio_Branco|Santarem|Sao_Paulo)$/;
+  function abbreviationOf(locale, name, abbreviation, east) {
+    switch (locale) {
+      case "en-US": case "en-CA": case "nl-NL":
+        if (name === "America/Adak") return abbreviation.replace("H", "HA");
+        if (locale === "en-CA" && name === "America/Miquelon") return east === -7200 ? "PMDT" : "PMST";
+        if (americans.test(name) && !otherAmericans.test(name) && (hasOwn(usZones, abbreviation) || abbreviation === "AST" || abbreviation === "ADT")) return abbreviation;
+        if (locale === "en-CA" && /^N[SD]T$/.test(abbreviation)) return abbreviation;
+        break;
+      case "en-AU":
+        if (name === "Australia/Lord_Howe") return east === 39600 ? "LHDT" : "LHST";
+        if (name === "Australia/Eucla") return "ACWST";
+        if (name === "Antarctica/Casey") return "AWST";
+        return /^(Australia|Antarctica)\//.test(name) && /^A[CEW][SD]T$/.test(abbreviation) || /^NZ[SD]T$/.test(abbreviation) ? abbreviation : undefined;
+      case "en-IN":
+        if (name === "Asia/Colombo" || abbreviation === "IST" && /^Asia\/(Kol|Cal)/.test(name)) return "IST";
+        break;
+      case "ja-JP": return abbreviation === "JST" ? "JST" : undefined;
+      case "pt-BR": return brazil.test(name) ? { [-10800]: "BRT", [-14400]: "AMT", [-18000]: "ACT" }[east] : undefined;
+      case "en-GB":
+        if (abbreviation === "BST" && /^(Europe\/London|GB|GB-Eire)$/.test(name)) return "BST";
+    }
+    if ((locale === "en-GB" || locale === "en-IN") && /^Asia\/(Dubai|Muscat)$/.test(name)) return "GST";
+    if (!europeans.has(locale) || !hasOwn(germanZones, abbreviation)) return undefined;
+    return locale === "de-DE" ? germanZones[abbreviation] : abbreviation;
+  }
+  function shortOffset(locale, east, abbreviation, name) {
+    if (east === 0 && (abbreviation === "GMT" || name === "Antarctica/Troll") && /^(en|es|nl|sv)/.test(locale)) return "GMT";
+    let text = offsetName(east, false);
+    if (locale === "fr-FR") text = text.replace("GMT", "UTC");
+    return locale === "fr-FR" || locale === "sv-SE" ? text.replace("-", "\u2212") : text;
+  }
+
   function zoneName(o, style, ms) {
     const { east, abbreviation, name } = zoneOf(o.zone, ms);
     if (style === "shortOffset") return offsetName(east, false);
@@ -410,9 +448,7 @@
     const utc = name === "UTC";
     if (style === "short") {
       if (utc) return "UTC";
-      if (o.locale === "en-US" && usPlaces.test(name) && hasOwn(usZones, abbreviation)) return abbreviation;
-      if (o.locale === "en-US" && !usPlaces.test(name) || name === "Asia/Tokyo") return east === 0 ? "GMT" : offsetName(east, false);
-      throw missing(`timeZoneName "short" of ${name} in locale ${o.locale} is not available`);
+      return abbreviationOf(o.locale, name, abbreviation, east) ?? shortOffset(o.locale, east, abbreviation, name);
     }
     if (o.locale.startsWith("en")) {
       if (utc) return "Coordinated Universal Time";
@@ -561,7 +597,10 @@
       pattern = minute ? full : twelve ? data.hour12 : data.hour24;
       if (second) pattern = pattern.replace("mm", `mm:ss${fraction ? `.${"S".repeat(fraction)}` : ""}`);
       if (hour === "2-digit") {
-        pattern = pattern.replace(/h+/, "hh").replace(/H+/, "HH");
+        pattern = unquoted(pattern, /[hH]+/g, (m) => m[0] + m[0]);
+      } else if (o.timeZoneName && !twelve) { // the forms with a zone are others
+        if (!minute && !/^(de|fr|ja|en-US|en-CA|en-AU|en-IN)/.test(o.locale)) throw missing(`a time zone's name with the hour alone in locale ${o.locale} is not available`);
+        if (minute && !/^(ja|es)/.test(o.locale)) pattern = pattern.replace(/H+/, second ? "H" : "HH");
       } else if (!data.h12 && minute === "2-digit" && second !== "numeric") {
         pattern = pattern.replace("HH", "H");
       }
@@ -575,6 +614,9 @@
     if (!o.locale.startsWith("en") && fraction) pattern = pattern.replace(".", o.data.decimal);
     return pattern;
   }
+
+  // Replaces in a pattern what is not literal text.
+  const unquoted = (pattern, what, by) => pattern.split("'").map((part, i) => i % 2 === 0 ? part.replace(what, by) : part).join("'");
 
   function glue(o) {
     const g = o.data.glue;
@@ -593,7 +635,13 @@
     const time = timePattern(o);
     const t = local(o, ms);
     let pattern = date !== undefined && time !== undefined ? date + glue(o) + time : date ?? time ?? "";
-    if (o.timeZoneName) pattern += date !== undefined && time === undefined ? ", z" : " z";
+    if (o.timeZoneName || o.timeStyle === "full" || o.timeStyle === "long") {
+      const shown = pattern.endsWith(" z") ? pattern.slice(0, -2) : pattern;
+      if (time === undefined) pattern = shown + (/^(fr|sv|ja|zh)/.test(o.locale) ? " z" : ", z");
+      else if (o.locale !== "zh-CN") pattern = `${shown} z`;
+      else if (o.hour && !o.minute) throw missing("a time zone's name with the hour alone in locale zh-CN is not available");
+      else pattern = `${date === undefined ? "" : date + glue(o)}z ${time.replace(/ z$/, "")}`;
+    }
     const out = [];
     const text = (value) => {
       if (out.at(-1)?.type === "literal") out.at(-1).value += value;

@@ -1,0 +1,3 @@
+// Short names of time zones, as the people of each locale know them.
+const d1=new Date(Date.UTC(2024,0,15,12)), d2=new Date(Date.UTC(2024,6,15,12));
+for (const l of ['en-US','en-GB','en-CA','en-AU','en-IN','de-DE','fr-FR','es-ES','it-IT','pt-BR','nl-NL','sv-SE','ja-JP','zh-CN']) for (const z of ['Europe/Paris','Europe/London','America/New_York','Asia/Tokyo','Asia/Shanghai','Asia/Kolkata','Australia/Sydney','America/Sao_Paulo','Africa/Cairo','UTC','Asia/Kathmandu','America/St_Johns']) { const r=[]; for (const d of [d1,d2]) { try { r.push(new Intl.DateTimeFormat(l,{timeZone:z,timeZoneName:'short',hour:'numeric',minute:'numeric'}).formatToParts(d).find(p=>p.type==='timeZoneName').value) } catch(e) { r.push(e.message) } } console.log(l,z,r.join(' | ')) }
