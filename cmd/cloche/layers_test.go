@@ -25,6 +25,7 @@ var layers = [][]string{
 	{"engine"},
 	{"web"},
 	{"cmd"},
+	{"examples"},
 }
 
 // only says who may import a package, tests excepted, and why nobody else.
@@ -46,7 +47,7 @@ var only = []struct {
 	{"os/exec", []string{"runtimes", "hostfuncs/mcptools"},
 		"what Cloche starts on the host is a download client, and the MCP servers that a policy names; a guest must find no way to start anything"},
 	{"net", []string{"hostfuncs", "web", "cmd"}, "the network is reached through the fetch function and served by web, and nowhere else"},
-	{"net/http", []string{"hostfuncs", "web", "cmd", "engine"},
+	{"net/http", []string{"hostfuncs", "web", "cmd", "engine", "examples"},
 		"the network is reached through the fetch function and served by web, and nowhere else (engine has it for its table of content types)"},
 	{"plugin", nil, "no code is loaded at run time but what the lock file pins"},
 }

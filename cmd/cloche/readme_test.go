@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cloche-dev/cloche/hostfuncs/fetch"
 	"github.com/cloche-dev/cloche/limits"
 )
 
@@ -43,6 +44,20 @@ func TestReadmeProgramCompiles(t *testing.T) {
 func TestReadmePolicyIsValid(t *testing.T) {
 	if _, err := limits.ParsePolicy("README.md", []byte(block(t, "toml"))); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestExamplePolicyIsValid(t *testing.T) {
+	b, err := os.ReadFile("../../examples/mcp/cloche.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := limits.ParsePolicy("cloche.toml", b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := fetch.FromPolicy(p.Network, os.Getenv); err != nil || n == nil || len(p.Tools.MCP) != 1 {
+		t.Errorf("%+v, error %v", p, err)
 	}
 }
 
