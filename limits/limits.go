@@ -117,7 +117,9 @@ func (l Limits) Validate() error {
 	var errs []error
 	for _, f := range fields {
 		if v := f.get(&l); v != 0 {
-			errs = append(errs, f.check(v))
+			if err := f.check(v); err != nil {
+				errs = append(errs, err)
+			}
 		}
 	}
 	return errors.Join(errs...)
