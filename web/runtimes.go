@@ -2,7 +2,6 @@ package web
 
 import (
 	"net/http"
-	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -37,12 +36,12 @@ func (s *Server) runtimes(x *exchange, _ echo.Context) error {
 	for _, a := range runtimes.Artifacts() {
 		info := RuntimeInfo{Name: a.Name, Package: a.Package, Version: a.Version, Licence: a.Licence}
 		switch {
-		case strings.Contains(a.Name, "python"):
+		case a.Name == "python":
 			info.Languages = []string{engine.Python}
-		case strings.Contains(a.Name, "quickjs"):
+		case a.Name == "quickjs":
 			info.Languages = []string{engine.JavaScript, engine.TypeScript}
 		default:
-			continue // a font
+			continue // a font, or the page's editor
 		}
 		list.Runtimes = append(list.Runtimes, info)
 	}

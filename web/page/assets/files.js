@@ -8,6 +8,7 @@ export class Files {
   #inputs = new Map(); // name -> Blob: what a fresh sandbox starts with
   #session = null; // whose files are shown
   #persistent = false;
+  #listing = Promise.resolve();
   #fresh = new Set(); // paths that the last run changed
 
   constructor(api) {
@@ -52,7 +53,15 @@ export class Files {
     await this.refresh();
   }
 
-  async refresh() {
+  // settled is done when no listing is under way: one that meets a running program is refused.
+  get settled() { return this.#listing; }
+
+  refresh() {
+    this.#listing = this.#draw();
+    return this.#listing;
+  }
+
+  async #draw() {
     let listed = [];
     if (this.#session) {
       try {

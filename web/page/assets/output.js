@@ -38,12 +38,12 @@ export class Output {
     }
   }
 
-  // result shows what is known at the end of a run.
-  result(r, limits) {
+  // result shows what is known at the end of a run; what it did to variables, where they are kept.
+  result(r, limits, keeps) {
     if (r.error) this.#error(r);
     const cut = Object.entries(r.truncated ?? {}).map(([what, c]) => `${what}: ${bytes(c.kept_bytes)} of ${bytes(c.total_bytes)} kept`);
     if (cut.length) this.#add(el("p.quietly", {}, `Cut at the limit: ${cut.join("; ")}.`));
-    if (r.state) this.#state(r.state);
+    if (r.state && keeps) this.#state(r.state);
     if (!this.#box.firstChild) this.#add(el("p.quietly", {}, "No output."));
     usage(r.usage, limits ?? {});
   }
@@ -116,8 +116,9 @@ export class Output {
   }
 
   #state({ added = [], changed = [], removed = [] }) {
-    const chip = (v, kind) => el(`span${kind}`, { title: v.preview ?? "" }, `${v.name} ${v.type ?? ""}${v.shape ? ` ${v.shape}` : ""}`.trim());
-    const chips = [...added.map((v) => chip(v, "")), ...changed.map((v) => chip(v, "")), ...removed.map((v) => chip(typeof v === "string" ? { name: v } : v, ".gone"))];
+    const chip = (v, kind) => el(`span${kind}`, { title: v.preview ?? "" }, `${v.name} ${v.type ?? ""}${v.shape ? ` ${[v.shape].flat().join(" × ")}` : ""}`.trim());
+    const shown = (v) => v.type !== "module";
+    const chips = [...added.filter(shown).map((v) => chip(v, "")), ...changed.filter(shown).map((v) => chip(v, "")), ...removed.map((v) => chip(typeof v === "string" ? { name: v } : v, ".gone"))];
     if (chips.length) this.#add(el("div.state", {}, el("p.quietly", {}, "Variables:"), ...chips));
   }
 }

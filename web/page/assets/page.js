@@ -98,7 +98,7 @@ async function run() {
       if (e.type === "end") {
         if (!e.result) throw new ApiError(500, e.error?.code, e.error?.message ?? "The run failed.");
         turn.result = e.result;
-        output.result(e.result, session.limits);
+        output.result(e.result, session.limits, keeps());
       } else {
         turn.events.push(e);
         output.event(e);
@@ -121,6 +121,7 @@ async function run() {
 
 // prepare gives the session to run in: the current one, or a new one.
 async function prepare(name) {
+  await files.settled;
   const current = turns.current;
   if (keeps() && current && current.language === interpreter(name)) return current;
   const asked = { language: interpreter(name), idle_timeout_s: keeps() ? 1800 : 300, ...settings() };
@@ -187,7 +188,7 @@ function replay(turn) {
   output.clear();
   turn.events.forEach((e) => output.event(e));
   if (turn.result) {
-    output.result(turn.result, turns.current?.limits);
+    output.result(turn.result, turns.current?.limits, true);
     finish(turn, 0);
   }
 }

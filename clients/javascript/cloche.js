@@ -1,0 +1,235 @@
+// A client of Cloche's HTTP server.
+//
+//   const client = new Client("http://127.0.0.1:8844", { key });
+//   const result = await client.execute("6 * 7");
+//   result.value // "42"
+//
+// What a program did is a result, whatever it did. ClocheError is thrown when the request was wrong or the service could
+// not do it. Types are in cloche.d.ts.
+
+export class ClocheError extends Error {
+  constructor(status, { code = "", message = "", details, request_id: requestId = "" } = {}, retryAfter) {
+    super(message || `the server answered with status ${status}`);
+    this.name = "ClocheError";
+    this.status = status;
+    this.code = code;
+    this.details = details;
+    this.requestId = requestId;
+    this.retryAfter = retryAfter;
+  }
+}
+
+export class Client {
+  #url;
+  #key;
+  #fetch;
+
+  constructor(url = "http://127.0.0.1:8844", { key = globalThis.process?.env?.CLOCHE_KEY ?? "", fetch = globalThis.fetch } = {}) {
+    this.#url = String(url).replace(/\/+$/, "");
+    new URL(this.#url); // throws when it is none
+    this.#key = key;
+    this.#fetch = fetch;
+  }
+
+  // request sends a request and returns the response, which is a success.
+  async request(method, path, { json, body, headers = {}, signal } = {}) {
+    const response = await this.#fetch.call(globalThis, this.#url + path, {
+      method, signal,
+      headers: {
+        Authorization: `Bearer ${this.#key}`,
+        ...(json === undefined ? {} : { "Content-Type": "application/json" }),
+        ...headers,
+      },
+      body: json === undefined ? body : JSON.stringify(json),
+    });
+    if (!response.ok) throw await errorOf(response);
+    return response;
+  }
+
+  async call(method, path, json, options) {
+    const response = await this.request(method, path, { json, ...options });
+    return response.status === 204 ? undefined : response.json();
+  }
+
+  async *events(path, json, { signal } = {}) {
+    const response = await this.request("POST", path, { json, signal, headers: { Accept: "application/x-ndjson" } });
+    const reader = response.body.getReader();
+    try {
+      const decoder = new TextDecoder();
+      let rest = "";
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) return;
+        const lines = (rest + decoder.decode(value, { stream: true })).split("\n");
+        rest = lines.pop();
+        for (const line of lines) {
+          const event = line && JSON.parse(line);
+          if (event && event.type !== "ping") yield eventOf(event);
+        }
+      }
+    } finally {
+      await reader.cancel().catch(() => {}); // a loop that was left: the server interrupts the program
+    }
+  }
+
+  async execute(code, { signal, ...options } = {}) {
+    return resultOf(await this.call("POST", "/v1/execute", { code, ...wire(options) }, { signal }));
+  }
+
+  stream(code, { signal, ...options } = {}) {
+    return this.events("/v1/execute", { code, ...wire(options) }, { signal });
+  }
+
+  async result(executionId) {
+    return resultOf(await this.call("GET", `/v1/executions/${executionId}`));
+  }
+
+  async session(options = {}) {
+    return new Session(this, await this.call("POST", "/v1/sessions", wire(options)));
+  }
+
+  async sessions() {
+    return (await this.call("GET", "/v1/sessions")).sessions.map((info) => new Session(this, info));
+  }
+
+  async openSession(id) {
+    return new Session(this, await this.call("GET", `/v1/sessions/${id}`));
+  }
+
+  async snapshots() { return (await this.call("GET", "/v1/snapshots")).snapshots; }
+  async deleteSnapshot(id) { await this.call("DELETE", `/v1/snapshots/${id}`); }
+  runtimes() { return this.call("GET", "/v1/runtimes"); }
+}
+
+export class Session {
+  #client;
+  #path;
+
+  constructor(client, info) {
+    this.#client = client;
+    this.info = info;
+    this.id = info.id;
+    this.language = info.language;
+    this.#path = `/v1/sessions/${info.id}`;
+  }
+
+  // close ends the session. One that is over already is no error.
+  async close() {
+    try {
+      await this.#client.call("DELETE", this.#path);
+    } catch (e) {
+      if (e.status !== 404 && e.status !== 410) throw e;
+    }
+  }
+
+  async [Symbol.asyncDispose ?? Symbol.for("Symbol.asyncDispose")]() { await this.close(); }
+
+  async execute(code, { signal, ...options } = {}) {
+    return resultOf(await this.#client.call("POST", `${this.#path}/execute`, { code, ...wire(options) }, { signal }));
+  }
+
+  stream(code, { signal, ...options } = {}) {
+    return this.#client.events(`${this.#path}/execute`, { code, ...wire(options) }, { signal });
+  }
+
+  async interrupt() { return (await this.#client.call("POST", `${this.#path}/interrupt`)).interrupted; }
+  async reset() { await this.#client.call("POST", `${this.#path}/reset`); }
+  async history() { return (await this.#client.call("GET", `${this.#path}/history`)).history; }
+  async rollback(to) { await this.#client.call("POST", `${this.#path}/rollback`, { to }); }
+
+  async fork({ count = 1, turn } = {}) {
+    const made = await this.#client.call("POST", `${this.#path}/fork`, { count, turn });
+    return made.sessions.map((info) => new Session(this.#client, info));
+  }
+
+  snapshot({ metadata } = {}) { return this.#client.call("POST", `${this.#path}/snapshots`, { metadata }); }
+
+  async listFiles(path = "/data") {
+    return (await this.#client.call("GET", `${this.#path}/files?path=${encodeURIComponent(path)}`)).files;
+  }
+
+  async readFile(path) {
+    const response = await this.#client.request("GET", this.#file(path));
+    return new Uint8Array(await response.arrayBuffer());
+  }
+
+  async writeFile(path, content) {
+    await this.#client.request("PUT", this.#file(path), { body: content, headers: { "Content-Type": "application/octet-stream" } });
+  }
+
+  async deleteFile(path) { await this.#client.call("DELETE", this.#file(path)); }
+
+  #file(path) { return `${this.#path}/files/${path.split("/").map(encodeURIComponent).join("/")}`; }
+}
+
+// wire turns the options of a call into the fields of a request.
+function wire({ files, network, timeout, fuel, memoryBytes, outputBytes, diskBytes, onError, idleTimeout, maxLifetime, ...rest }) {
+  const limits = defined({
+    timeout_ms: timeout === undefined ? undefined : Math.round(timeout * 1000),
+    fuel, memory_bytes: memoryBytes, output_bytes: outputBytes, disk_bytes: diskBytes,
+  });
+  return defined({
+    ...rest,
+    files: files && Object.entries(files).map(([path, content]) =>
+      typeof content === "string" ? { path, content } : { path, content_base64: base64(content) }),
+    network: network?.length ? { allow: network } : undefined,
+    limits: Object.keys(limits).length ? limits : undefined,
+    on_error: onError, idle_timeout_s: idleTimeout, max_lifetime_s: maxLifetime,
+  });
+}
+
+const defined = (fields) => Object.fromEntries(Object.entries(fields).filter(([, v]) => v !== undefined));
+
+function base64(content) {
+  const bytes = content instanceof Uint8Array ? content : new Uint8Array(content);
+  let text = "";
+  for (let i = 0; i < bytes.length; i += 0x8000) text += String.fromCharCode(...bytes.subarray(i, i + 0x8000));
+  return btoa(text);
+}
+
+const bytesOf = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+const isBinary = (type) => (/^(image|audio|video)\//.test(type) && !type.endsWith("+xml")) || type === "application/pdf" || type === "application/octet-stream";
+
+function shownOf({ data = {}, main = false }) {
+  return {
+    main,
+    data: Object.fromEntries(Object.entries(data).map(([type, v]) => [type, typeof v === "string" && isBinary(type) ? bytesOf(v) : v])),
+  };
+}
+
+function resultOf(raw) {
+  const results = (raw.results ?? []).map(shownOf);
+  return {
+    id: raw.id, language: raw.language, status: raw.status, ok: raw.status === "ok", exitCode: raw.exit_code,
+    stdout: raw.stdout, stderr: raw.stderr, results,
+    value: results.find((r) => r.main)?.data["text/plain"],
+    charts: results.map((r) => r.data["image/png"]).filter(Boolean),
+    error: raw.error,
+    filesChanged: raw.files_changed ?? [],
+    files: Object.fromEntries((raw.files ?? []).map((f) =>
+      [f.path, f.content_base64 === undefined ? new TextEncoder().encode(f.content ?? "") : bytesOf(f.content_base64)])),
+    usage: raw.usage, rolledBack: raw.rolled_back ?? false, raw,
+  };
+}
+
+function eventOf(raw) {
+  if (raw.type === "end") {
+    if (!raw.result) throw new ClocheError(0, raw.error);
+    return { type: "end", result: resultOf(raw.result), raw };
+  }
+  if (raw.type === "result") return { type: "result", shown: shownOf(raw), raw };
+  return { type: raw.type, text: raw.text, raw };
+}
+
+async function errorOf(response) {
+  const retry = Number.parseFloat(response.headers.get("Retry-After") ?? "");
+  const retryAfter = Number.isFinite(retry) ? retry : undefined;
+  const text = await response.text();
+  let error;
+  try {
+    ({ error } = JSON.parse(text));
+  } catch {
+    error = { message: text.trim() };
+  }
+  return new ClocheError(response.status, { request_id: response.headers.get("X-Request-Id") ?? "", ...error }, retryAfter);
+}
