@@ -1,0 +1,9 @@
+// Dates: differences, weeks, months' ends, formats, parsing.
+const day = 86_400_000; const d = (s) => new Date(`${s}T00:00:00Z`);
+console.log((d("2024-03-01") - d("2024-02-01")) / day, d("2024-02-29").getUTCDay(), new Date(Date.UTC(2023, 1, 31)).toISOString().slice(0, 10));
+const isoWeek = (x) => { const t = new Date(x); t.setUTCDate(t.getUTCDate() + 4 - (t.getUTCDay() || 7)); return Math.ceil(((t - Date.UTC(t.getUTCFullYear(), 0, 1)) / day + 1) / 7); }; console.log(["2024-01-01", "2024-12-30", "2021-01-03"].map((s) => isoWeek(d(s))));
+const addMonths = (x, n) => { const t = new Date(x); const dd = t.getUTCDate(); t.setUTCDate(1); t.setUTCMonth(t.getUTCMonth() + n); t.setUTCDate(Math.min(dd, new Date(Date.UTC(t.getUTCFullYear(), t.getUTCMonth() + 1, 0)).getUTCDate())); return t.toISOString().slice(0, 10); }; console.log(addMonths(d("2024-01-31"), 1), addMonths(d("2023-01-31"), 1), addMonths(d("2024-11-30"), 3));
+for (const s of ["2024-06-15T12:00:00+02:00", "June 15, 2024 12:00 UTC", "Sat, 15 Jun 2024 10:00:00 GMT", "2024-06-15", "15/06/2024", ""]) { const x = new Date(s); console.log(JSON.stringify(s), Number.isNaN(+x) ? "Invalid" : x.toISOString()); }
+console.log(new Date(8.64e15).toISOString(), new Date(8.64e15 + 1).getTime(), new Date(0, 0).getFullYear(), new Date(2024, 0, 1, 0, 0, 0).toISOString(), Date.UTC(99, 0), new Date("2024-01-01").toLocaleDateString("en-US", { dateStyle: "full" }), new Date(1e12).toJSON());
+const f = new Intl.DateTimeFormat("en-US", { timeZone: "America/New_York", dateStyle: "short", timeStyle: "long" }); console.log(f.format(new Date("2024-03-10T06:59:59Z")), "|", f.format(new Date("2024-03-10T07:00:00Z")));
+const part = (z, t) => Object.fromEntries(new Intl.DateTimeFormat("en-GB", { timeZone: z, hour: "2-digit", minute: "2-digit", day: "2-digit" }).formatToParts(t).map((p) => [p.type, p.value])); console.log(part("Asia/Kolkata", new Date(0)), part("Pacific/Auckland", new Date(0)).hour);

@@ -1,0 +1,8 @@
+// A pipeline of streams over a file, events between its parts, an iterator at its end.
+const { Transform, Readable, pipeline } = require("stream"); const { EventEmitter, once } = require("events"); const fs = require("fs"); const { join } = require("path");
+const file = join(require("os").tmpdir(), `lines-${process.pid}.txt`); fs.writeFileSync(file, Array.from({ length: 50 }, (_, i) => `line ${i} ${"x".repeat(i)}`).join("\n"));
+class Lines extends Transform { constructor() { super({ readableObjectMode: true }); this.rest = ""; } _transform(c, _, done) { const l = (this.rest + c).split("\n"); this.rest = l.pop(); l.forEach((x) => this.push(x)); done(); } _flush(done) { if (this.rest) this.push(this.rest); done(); } }
+const bus = new EventEmitter(); bus.on("long", function (l) { console.log("long", l.length, this === bus); }); bus.once("long", () => console.log("first"));
+(async () => { let n = 0; const lines = fs.createReadStream(file, { highWaterMark: 64, encoding: "utf8" }).pipe(new Lines()); for await (const l of lines) { n++; if (l.length > 54) bus.emit("long", l); } console.log(n);
+  await new Promise((ok) => pipeline(Readable.from([1, 2, 3]), new Transform({ objectMode: true, transform(x, _, cb) { x === 2 ? cb(new Error("two")) : cb(null, x); } }), async (src) => { for await (const x of src) bus.emit("piped", x); }, (e) => { console.log("ended by", e.message); ok(); }));
+  setTimeout(() => bus.emit("done", 1, 2), 1); console.log(await once(bus, "done")); const failing = once(bus, "never"); bus.emit("error", new Error("bus")); await failing.catch((e) => console.log("caught", e.message)); console.log(bus.listenerCount("long"), bus.eventNames()); fs.unlinkSync(file); })();
