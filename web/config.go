@@ -52,7 +52,7 @@ type Config struct {
 	// Ping is how often a stream without events shows that it lives. Zero means 5 s.
 	Ping time.Duration
 	// KeepResults is how long the result of a run can be asked for, 1 s to 24 h. Zero means 10 min. Of all results
-	// together at most KeepBytes are kept, 1 MiB or more; zero means 64 MiB.
+	// together at most KeepBytes are kept, 1 MiB or more; zero means 32 MiB.
 	KeepResults time.Duration
 	KeepBytes   int64
 	// IdleTimeout ends sessions that nobody used for so long, MaxLifetime those that are so old, unless a session says
@@ -76,7 +76,7 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.WriteTimeout, 30*time.Second)
 	setDefault(&c.Ping, 5*time.Second)
 	setDefault(&c.KeepResults, 10*time.Minute)
-	setDefault(&c.KeepBytes, 64<<20)
+	setDefault(&c.KeepBytes, 32<<20)
 	setDefault(&c.IdleTimeout, 30*time.Minute)
 	setDefault(&c.MaxLifetime, 24*time.Hour)
 	if c.Logger == nil {

@@ -90,7 +90,7 @@ func (r *executions) finish(x *execution) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
-	size := int64(len(x.answer)) + int64(x.log.size()) + 512
+	size := int64(len(x.answer)) + int64(x.log.size()) + keptOverhead
 	r.ended = append(r.ended, endedRun{x, now, size})
 	r.bytes += size
 	n := 0
@@ -101,6 +101,9 @@ func (r *executions) finish(x *execution) {
 	}
 	r.ended = r.ended[n:]
 }
+
+// keptOverhead is about what an execution takes besides its answer and its events.
+const keptOverhead = 2 << 10
 
 func (l *eventLog) size() int {
 	l.mu.Lock()

@@ -38,17 +38,38 @@ func newGate(max int, wait time.Duration) *gate {
 	return &gate{max: max, wait: wait, lanes: map[*Key]*lane{}}
 }
 
-// enter waits until a program of the key may run. Who entered leaves.
-func (g *gate) enter(ctx context.Context, k *Key) error {
+// tryEnter enters if that needs no waiting. Who entered leaves.
+func (g *gate) tryEnter(k *Key) bool {
 	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.take(g.lane(k))
+}
+
+// lane is the key's. Preconditions: mu is held.
+func (g *gate) lane(k *Key) *lane {
 	l := g.lanes[k]
 	if l == nil {
 		l = &lane{key: k}
 		g.lanes[k] = l
 	}
-	if len(l.waiting) == 0 && g.running < g.max && l.running < k.Policy.MaxRuns {
-		g.running++
-		l.running++
+	return l
+}
+
+// take takes a place for l if there is one and nobody of l waits for it. Preconditions: mu is held.
+func (g *gate) take(l *lane) bool {
+	if len(l.waiting) > 0 || g.running >= g.max || l.running >= l.key.Policy.MaxRuns {
+		return false
+	}
+	g.running++
+	l.running++
+	return true
+}
+
+// enter waits until a program of the key may run. Who entered leaves.
+func (g *gate) enter(ctx context.Context, k *Key) error {
+	g.mu.Lock()
+	l := g.lane(k)
+	if g.take(l) {
 		g.mu.Unlock()
 		return nil
 	}

@@ -58,7 +58,7 @@ type Policy struct {
 // DefaultMax is the most that requests may ask for where a policy does not say.
 func DefaultMax() limits.Limits {
 	return limits.Limits{
-		Fuel: 1e15, Timeout: 10 * time.Minute, MemoryBytes: 4 << 30, OutputBytes: 64 << 20, ResultBytes: 256 << 20,
+		Fuel: 1e15, Timeout: time.Hour, MemoryBytes: 4 << 30, OutputBytes: 64 << 20, ResultBytes: 256 << 20,
 		DiskBytes: 8 << 30, Inodes: 1_000_000, OpenFiles: 4096, HostCalls: 1_000_000,
 	}.WithDefaults()
 }

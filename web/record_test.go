@@ -96,7 +96,7 @@ func TestRuntimes(t *testing.T) {
 	for _, r := range list.Runtimes {
 		languages += strings.Join(r.Languages, " ") + " "
 	}
-	if !strings.Contains(languages, "python") || !strings.Contains(languages, "javascript typescript") || *list.Limits.TimeoutMS != 30_000 || *list.MaxLimits.TimeoutMS != 600_000 {
+	if !strings.Contains(languages, "python") || !strings.Contains(languages, "javascript typescript") || *list.Limits.TimeoutMS != 30_000 || *list.MaxLimits.TimeoutMS != 3_600_000 {
 		t.Errorf("%+v", list)
 	}
 }

@@ -139,6 +139,9 @@ func (s *Server) admit(ctx context.Context, run *execution) error {
 	if err := s.begin(); err != nil {
 		return err
 	}
+	if s.gate.tryEnter(run.key) {
+		return nil
+	}
 	stop := context.AfterFunc(ctx, func() { run.cancel(errClientLeft) })
 	err := s.gate.enter(run.ctx, run.key)
 	if err == nil && !stop() {
@@ -162,6 +165,7 @@ func (s *Server) drive(run *execution, p program) {
 		}
 		run.cancel(nil)
 		s.recordRun(run, res)
+		run.code = ""
 		s.gate.leave(run.key)
 		if p.over != nil {
 			p.over()

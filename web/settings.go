@@ -112,6 +112,9 @@ func (f *SandboxFields) options(language string, k *Key) (engine.Options, error)
 	if err != nil {
 		return engine.Options{}, err
 	}
+	if f.Template != "" {
+		return engine.Options{}, notFound("template", f.Template)
+	}
 	asked, err := f.Limits.engineLimits()
 	if err != nil {
 		return engine.Options{}, err

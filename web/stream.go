@@ -28,6 +28,8 @@ func streamFormat(r *http.Request) format {
 				continue
 			}
 			switch t {
+			case "application/json":
+				return formatNone // what is named first is wanted
 			case "text/event-stream":
 				return formatSSE
 			case "application/x-ndjson", "application/ndjson", "application/jsonl":

@@ -53,6 +53,8 @@ type SandboxFields struct {
 	Files []FileContent `json:"files,omitempty"`
 	// Limits may ask for less or more than the key's defaults, up to the key's maximum.
 	Limits *Limits `json:"limits,omitempty"`
+	// Template is the name of one of the operator's to start from.
+	Template string `json:"template,omitempty"`
 	// Snapshot is the id of one to go on from.
 	Snapshot string `json:"snapshot,omitempty"`
 	// Network opens the network. Without it there is none.
