@@ -263,8 +263,6 @@ def _file_hint(error):
 
 def _os_hint(error):
     n = error.errno
-    if "jpeg not available" in str(error):
-        return "This build of Pillow can neither read nor write JPEG: use PNG, which it can."
     where = f"{error.filename} is" if isinstance(error.filename, str) else "That place is"
     if n == errno.EROFS:
         return where + " read-only; write under /data (kept) or /tmp."
@@ -346,6 +344,8 @@ def _syntax_hint(error):
     line = (error.text or "").lstrip()
     if line.startswith(("!pip", "%pip", "!conda", "%conda", "!uv")):
         return f"Nothing can be installed from inside the sandbox; there are {_HERE}."
+    if line.rstrip().endswith("?") or line.startswith("?"):
+        return f"Lines with ? are a notebook's own: write help({line.strip().strip('?')})."
     if line.startswith("!"):
         return "Lines with ! run a shell, which the sandbox does not have: use Python's own modules."
     if line.startswith("%"):

@@ -78,10 +78,11 @@ def forget_wheels(path):
 
 
 def charts():
-    from . import figures, fonts, pilfont
+    from . import figures, fonts, jpeg, pilfont
 
     fonts.quiet()
     pilfont.install()
+    jpeg.install()
     import matplotlib
 
     matplotlib.use("agg")

@@ -18,7 +18,7 @@ import sys
 
 from json import dumps, loads
 
-from . import aio, calls, display, errors, figures, host, preload, review, state, streams, tools, zone
+from . import aio, calls, display, errors, figures, host, magics, preload, review, state, streams, tools, zone
 
 _HEAD = struct.Struct("<BHI")
 _FIRST, _SESSION, _REST, _RENEW = 1, 2, 4, 8
@@ -87,9 +87,9 @@ def _review(source, name, rest):
     denied = rest.get("deny")
     if not denied:
         return None
-    for text in (source, _without_magic(source)):
+    for text in (source, None):
         try:
-            tree = ast.parse(text or "")
+            tree = ast.parse(text if text is not None else magics.rewrite(source, name, _FLAGS) or "")
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue  # running it says what is wrong
         refused = review.refusal(tree, name, denied)
@@ -155,7 +155,16 @@ def _run(source, name):
     if source[:1] == "\ufeff":
         source = source[1:]
     linecache.cache[name] = (len(source), None, source.splitlines(True), name)
-    statements, last = _compile(source, name)
+    try:
+        statements, last = _compile(source, name)
+    except SyntaxError:
+        plain = magics.rewrite(source, name, _FLAGS)
+        if plain is None:
+            raise
+        statements, last = _compile(plain, name)
+        if plain.around is not None:
+            with plain.around(names):
+                return _execute(statements, last)
     for code in statements:
         if code.co_flags & _COROUTINE:
             aio.run_turn(eval(code, names))
@@ -167,6 +176,16 @@ def _run(source, name):
     if last.co_flags & _COROUTINE:
         value = aio.run_turn(value)
     return value
+
+
+def _execute(statements, last):
+    """The end of _run, which has it in line since it is what every turn does."""
+    for code in (*statements, last):
+        if code is not None:
+            value = eval(code, names)
+            if code.co_flags & _COROUTINE:
+                value = aio.run_turn(value)
+    return value if last is not None else None
 
 
 def _compile(source, name):
@@ -229,35 +248,7 @@ def _by_tree(source, name):
 
 
 def _parse(source, name, flags):
-    try:
-        return compile(source, name, "exec", flags, True)
-    except SyntaxError:
-        plain = _without_magic(source)
-        if plain is None:
-            raise
-    return compile(plain, name, "exec", flags, True)
-
-
-_MAGIC = re.compile(r"^([ \t]*)(%{1,2}|!)([^\n]*)", re.MULTILINE)
-_HARMLESS = re.compile(
-    r"%?(?:matplotlib|config|autosave|load_ext|reload_ext|autoreload|precision|pylab)\b|%%capture\b"
-)
-
-
-def _without_magic(source):
-    """source with a notebook's %-lines that mean nothing here left out; None if there are none, or
-    others too."""
-    found = False
-
-    def drop(match):
-        nonlocal found
-        if _HARMLESS.match((match[2] + match[3])[match[2] == "%%" and 1 or 0 :].removeprefix("%")):
-            found = True
-            return match[1] + "pass"
-        return match[0]
-
-    changed = _MAGIC.sub(drop, source)
-    return changed if found else None
+    return compile(source, name, "exec", flags, True)
 
 
 # Failing.
@@ -353,6 +344,7 @@ def install(main):
         __builtins__=builtins,
     )
     errors.install()
+    magics.install()
     sys.excepthook = sys.__excepthook__ = _excepthook
     builtins.exit, builtins.quit = _Exit("exit"), _Exit("quit")
     atexit._clear()
