@@ -11,7 +11,7 @@ OUT      = demo-out
 # REDTEAM is the folder of the red-team suite: run.py, its helper and its cases.
 REDTEAM  = ../shared/redteam
 
-.PHONY: help build setup tools demo test full race lint fuzz bench bench-javascript redteam redteam-adapter check clean
+.PHONY: help build setup tools demo test full race lint fuzz bench bench-javascript redteam redteam-adapter cross dist check clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' Makefile | expand -t 19
@@ -75,8 +75,31 @@ redteam-adapter: ## build the program through which the suite drives the engine,
 	@go build -o bin/redteam-adapter ./cmd/redteam-adapter
 	@echo "$(CURDIR)/bin/redteam-adapter"
 
+# PLATFORMS are built by make dist. The one it runs on gets a program with the interpreters inside, too.
+PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
+STATIC    = CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -buildid='
+HERE      = $(shell go env GOOS)_$(shell go env GOARCH)
+
+cross: ## vet the code for the systems that this one is not
+	@set -e; for p in linux/arm64 darwin/arm64 windows/amd64; do \
+		echo "vet for $$p"; GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 go vet ./cmd/... ./engine/... ./web/...; \
+	done
+
+dist: ## build dist: a static program per platform, one with the interpreters inside, bill of materials, checksums
+	rm -rf dist && mkdir dist
+	@set -e; for p in $(PLATFORMS); do \
+		out=dist/cloche_$${p%/*}_$${p#*/}; [ $${p%/*} != windows ] || out=$$out.exe; echo $$out; \
+		GOOS=$${p%/*} GOARCH=$${p#*/} $(STATIC) -o $$out ./cmd/cloche; \
+	done
+	dist/cloche_$(HERE) setup
+	dist/cloche_$(HERE) bundle runtimes/bundle.zip $(BUNDLE)
+	$(STATIC) -tags bundle -o dist/cloche-bundle_$(HERE) ./cmd/cloche
+	dist/cloche_$(HERE) sbom > dist/sbom.cdx.json
+	cp LICENSE THIRD_PARTY.md dist/
+	cd dist && sha256sum cloche* sbom.cdx.json > SHA256SUMS
+
 check: test ## test, and that nothing is left uncommitted
 	@git diff --exit-code --stat && [ -z "$$(git status --porcelain)" ] || { git status --short; exit 1; }
 
 clean: ## remove what make built; the cache folder stays (see cloche doctor)
-	rm -rf bin $(OUT)
+	rm -rf bin dist runtimes/bundle.zip $(OUT)

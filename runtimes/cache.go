@@ -245,7 +245,11 @@ func (c *Cache) build(ctx context.Context, e Entry, dir string, p Progress) (err
 			err = errors.Join(err, os.RemoveAll(tmp))
 		}
 	}()
-	if err := e.Build(ctx, tmp, p); err != nil {
+	found, err := unbundle(bundled, e.folder(), tmp)
+	if err == nil && !found {
+		err = e.Build(ctx, tmp, p)
+	}
+	if err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {

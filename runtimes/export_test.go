@@ -1,6 +1,11 @@
 package runtimes
 
-import "time"
+import (
+	"archive/zip"
+	"errors"
+	"strings"
+	"time"
+)
 
 // SetUser makes the cache believe that the program runs as another user.
 func (c *Cache) SetUser(uid int) error {
@@ -13,3 +18,17 @@ func (c *Cache) Collect(name string, now time.Time) { c.collect(name, now) }
 
 // FolderOf is the name of an entry's folder.
 func FolderOf(e Entry) string { return e.folder() }
+
+// Bundle is a bundle of one entry of a cache.
+func Bundle(c *Cache, e Entry) (string, error) {
+	var b strings.Builder
+	z := zip.NewWriter(&b)
+	err := errors.Join(bundleFolder(z, c.dir, e.folder()), z.Close())
+	return b.String(), err
+}
+
+// SetBundle makes the program carry a bundle, and returns what it carried before.
+func SetBundle(bundle string) (before string) {
+	before, bundled = bundled, bundle
+	return before
+}

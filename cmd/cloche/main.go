@@ -87,6 +87,8 @@ type cli struct {
 	Repl    replCmd    `cmd:"" help:"Type programs and see what they do, in a session."`
 	Bench   benchCmd   `cmd:"" help:"Measure starts, turns, forks and memory on this machine."`
 	Doctor  doctorCmd  `cmd:"" help:"Say what this machine supports, what is set up, and what is slow and why."`
+	Bundle  bundleCmd  `cmd:"" hidden:"" help:"Write what is set up as an archive, for builds that carry it."`
+	SBOM    sbomCmd    `cmd:"" name:"sbom" hidden:"" help:"Print a bill of materials."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
 
