@@ -3,6 +3,7 @@ package wasi
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 
 	"github.com/cloche-dev/cloche/wasi/vfs"
 )
@@ -159,6 +160,12 @@ func pathOpen(_ context.Context, s *State, m guestMemory, p []uint64) Errno {
 	}
 	d := descriptor{flags: fdflags(flags), access: access(base), rights: base, inheriting: inheriting}
 	h, err := s.fs.Open(dir, path, d.access|openFlags(dirflags, oflags))
+	if errors.Is(err, vfs.ErrReadOnly) && base&(rightFdRead|rightFdWrite) == rightFdRead && oflags&(oflagCreate|oflagTruncate) == 0 {
+		// Go's programs ask for the right to cut even what they open for reading.
+		base &^= rightFdAllocate | rightFdFilestatSetSize
+		d.rights, d.access = base, access(base)
+		h, err = s.fs.Open(dir, path, d.access|openFlags(dirflags, oflags))
+	}
 	if err != nil {
 		return s.errno(err)
 	}
