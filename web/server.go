@@ -81,6 +81,9 @@ func New(cfg Config) (*Server, error) {
 	}
 	s.metrics = newMetrics(s)
 	s.snapshots = newSnapshots()
+	if err := s.snapshots.open(cfg.SnapshotDir, s.keys, cfg.Logger); err != nil {
+		return nil, fmt.Errorf("new server: %w", err)
+	}
 	s.sessions = newSessions(s)
 	s.description = sync.OnceValues(func() ([]byte, error) { return describe(s.table()) })
 	s.route()

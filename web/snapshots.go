@@ -63,11 +63,16 @@ type HistoryList struct {
 type snapshot struct {
 	info SnapshotInfo
 	key  *Key
-	eng  *engine.Snapshot
+	file string // it is kept in, "" for none
+
+	mu  sync.Mutex       // guards eng
+	eng *engine.Snapshot // nil until one of an earlier process is asked for
 }
 
 // snapshots are those that can be restored.
 type snapshots struct {
+	dir string // for their files, "" for none
+
 	mu   sync.Mutex
 	all  map[string]*snapshot
 	held map[*Key]int // there, or being made
@@ -102,16 +107,19 @@ func (r *snapshots) leave(k *Key) {
 	}
 }
 
-func (r *snapshots) add(k *Key, session string, sn *engine.Snapshot, metadata map[string]string) SnapshotInfo {
+func (r *snapshots) add(k *Key, session string, sn *engine.Snapshot, metadata map[string]string) (SnapshotInfo, error) {
 	i := sn.Info()
 	s := &snapshot{key: k, eng: sn, info: SnapshotInfo{
 		ID: "snap_" + strings.ToLower(rand.Text()), Language: i.Language, CreatedAt: time.Now().UTC(), SessionID: session, Turns: i.Turns,
 		MemoryBytes: i.MemoryBytes, FileBytes: i.FileBytes, Metadata: metadata,
 	}}
+	if err := r.write(s); err != nil {
+		return s.info, err
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.all[s.info.ID] = s
-	return s.info
+	return s.info, nil
 }
 
 func (r *snapshots) find(id string, k *Key) (*snapshot, error) {
@@ -128,11 +136,21 @@ func (r *snapshots) close() error {
 	defer r.mu.Unlock()
 	var errs []error
 	for _, s := range r.all {
-		errs = append(errs, s.eng.Close())
+		errs = append(errs, s.close())
 	}
 	clear(r.all)
 	clear(r.held)
 	return errors.Join(errs...)
+}
+
+// close frees what the snapshot holds in memory.
+func (sn *snapshot) close() error {
+	sn.mu.Lock()
+	defer sn.mu.Unlock()
+	if sn.eng == nil {
+		return nil
+	}
+	return sn.eng.Close()
 }
 
 func (s *Server) createSnapshot(x *exchange, c echo.Context) error {
@@ -158,7 +176,11 @@ func (s *Server) keep(x *exchange, session string, metadata map[string]string, t
 		s.snapshots.leave(x.key)
 		return err
 	}
-	info := s.snapshots.add(x.key, session, sn, metadata)
+	info, err := s.snapshots.add(x.key, session, sn, metadata)
+	if err != nil {
+		s.snapshots.leave(x.key)
+		return errors.Join(err, sn.Close())
+	}
 	x.Header().Set("Location", "/v1/snapshots/"+info.ID)
 	return x.reply(http.StatusCreated, info)
 }
@@ -197,7 +219,7 @@ func (s *Server) deleteSnapshot(x *exchange, c echo.Context) error {
 		return notFound("snapshot", sn.info.ID)
 	}
 	s.snapshots.leave(x.key)
-	if err := sn.eng.Close(); err != nil {
+	if err := errors.Join(s.snapshots.forget(sn), sn.close()); err != nil {
 		return err
 	}
 	x.WriteHeader(http.StatusNoContent)
@@ -210,10 +232,14 @@ func (s *Server) exportSnapshot(x *exchange, c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	eng, err := sn.engine(s.cfg.Engine)
+	if err != nil {
+		return err
+	}
 	h := x.Header()
 	h.Set("Content-Type", "application/octet-stream")
-	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": sn.info.ID + ".cloche"}))
-	if _, err := sn.eng.WriteTo(slowly{x}); err != nil {
+	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": sn.info.ID + snapshotSuffix}))
+	if _, err := eng.WriteTo(slowly{x}); err != nil {
 		if x.status != 0 {
 			panic(http.ErrAbortHandler) // it must not seem whole
 		}
@@ -260,7 +286,11 @@ func (s *Server) open(ctx context.Context, k *Key, id string, o engine.Options) 
 	}
 	put := o.Files
 	o.Files = nil
-	eng, err := s.cfg.Engine.RestoreWith(ctx, sn.eng, o)
+	from, err := sn.engine(s.cfg.Engine)
+	if err != nil {
+		return nil, err
+	}
+	eng, err := s.cfg.Engine.RestoreWith(ctx, from, o)
 	if err != nil {
 		return nil, err
 	}

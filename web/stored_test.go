@@ -19,7 +19,7 @@ func TestSessionsOutliveTheProcess(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := serve(t, func(c *web.Config) {
-			c.Engine, c.Stored = eng, true
+			c.Engine, c.Stored, c.SnapshotDir = eng, true, dir+"/snapshots"
 			c.Keys = append(c.Keys, &web.Key{Name: "other", Hash: web.HashKey(other)})
 		})
 		if err := s.web.Prepare(context.Background()); err != nil {
@@ -34,11 +34,15 @@ func TestSessionsOutliveTheProcess(t *testing.T) {
 		}
 	}
 	var kept, gone string
+	var snapshot, dropped web.SnapshotInfo
 	life(func(s *server) {
 		kept = s.session(object{"language": "javascript", "metadata": object{"who": "me"}, "idle_timeout_s": 500})
 		gone = s.session(object{"language": "javascript"})
 		s.execute(kept+"/execute", object{"code": "let n = 41; require('fs').writeFileSync('f', 'kept')"}, "ok")
 		s.do("DELETE", gone, nil)
+		s.do("POST", kept+"/snapshots", object{"metadata": object{"step": "1"}}).must(201, &snapshot)
+		s.do("POST", kept+"/snapshots", object{}).must(201, &dropped)
+		s.do("DELETE", "/v1/snapshots/"+dropped.ID, nil)
 	})
 	life(func(s *server) {
 		var info web.SessionInfo
@@ -47,6 +51,14 @@ func TestSessionsOutliveTheProcess(t *testing.T) {
 			t.Errorf("%+v", info)
 		}
 		if res := s.execute(kept+"/execute", object{"code": "console.log(n + 1, require('fs').readFileSync('f', 'utf8'))"}, "ok"); res.Stdout != "42 kept\n" {
+			t.Errorf("%+v", res)
+		}
+		var list web.SnapshotList
+		s.do("GET", "/v1/snapshots", nil).must(200, &list)
+		if len(list.Snapshots) != 1 || list.Snapshots[0].Metadata["step"] != "1" {
+			t.Errorf("%+v", list)
+		}
+		if res := s.run(object{"snapshot": snapshot.ID, "code": "console.log(n)"}, "ok"); res.Stdout != "41\n" {
 			t.Errorf("%+v", res)
 		}
 		s.do("GET", gone, nil).mustFail(404, "not_found", "session")

@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"net/netip"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -91,7 +92,9 @@ func (c *serveCmd) Run(a *app) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, cfg.Engine.Close()) }()
-	cfg.Stored = settings.Store != ""
+	if settings.Store != "" {
+		cfg.Stored, cfg.SnapshotDir = true, filepath.Join(settings.Store, "snapshots")
+	}
 	site, agents := page.New(), newAgents(cfg.Engine)
 	cfg.Page, cfg.MCP = site, agents
 	defer func() { err = errors.Join(err, agents.Close()) }()
