@@ -78,6 +78,7 @@ type relayer struct {
 	breaks  map[int]bool    // line breaks inside templates
 	targets map[int]segment // by place in code
 	next    int             // the next token to write
+	before  segment         // the last one of the lines that were placed
 
 	out          strings.Builder
 	line, column int // where out ends
@@ -109,7 +110,14 @@ func (r *relayer) place(line string, at int, segments []segment, last int) int {
 	origin := -1
 	indent := len(line) - len(strings.TrimLeft(line, " "))
 	offset, column := 0, 0 // the same place, in bytes and in units
-	for _, s := range segments {
+	before := r.before
+	if len(segments) > 0 {
+		r.before = segments[len(segments)-1]
+	}
+	for i, s := range segments {
+		if i == 0 && len(segments) > 1 && s.line == before.line && s.origColumn == before.origColumn {
+			continue // esbuild carries the last place on to a line whose beginning has none
+		}
 		for column < s.column && offset < len(line) {
 			c, n := utf8.DecodeRuneInString(line[offset:])
 			offset, column = offset+n, column+unitsOf(c)
