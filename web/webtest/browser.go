@@ -4,30 +4,50 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
 )
 
-// Browser starts Chromium without a window and returns a context for chromedp. The test is skipped when there is none.
+// browser is shared by the tests of a binary: starting one takes seconds. Main ends it.
+var browser struct {
+	once sync.Once
+	ctx  context.Context
+	err  error
+	stop []func()
+}
+
+// Browser is a Chromium without a window, as a context for chromedp; use it through Tab. The test is skipped when there
+// is none.
 func Browser(t testing.TB) context.Context {
 	t.Helper()
 	path := Program(t, "chromium", "chromium-browser", "google-chrome", "chrome")
-	o := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.WindowSize(1360, 860),
-		chromedp.Flag("force-color-profile", "srgb"), chromedp.Flag("hide-scrollbars", false))
-	if os.Geteuid() == 0 {
-		o = append(o, chromedp.NoSandbox) // Chromium refuses to be root otherwise
+	browser.once.Do(func() {
+		o := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.WindowSize(1360, 860),
+			chromedp.Flag("force-color-profile", "srgb"), chromedp.Flag("hide-scrollbars", false))
+		if os.Geteuid() == 0 {
+			o = append(o, chromedp.NoSandbox) // Chromium refuses to be root otherwise
+		}
+		ctx, cancel := chromedp.NewExecAllocator(context.Background(), o...)
+		browser.stop = append(browser.stop, cancel)
+		browser.ctx, cancel = chromedp.NewContext(ctx)
+		browser.stop = append(browser.stop, cancel)
+		browser.err = chromedp.Do(browser.ctx)
+	})
+	if browser.err != nil {
+		t.Fatalf("start %s: %v", path, browser.err)
 	}
-	ctx, cancel := chromedp.NewExecAllocator(context.Background(), o...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(cancel)
-	if err := chromedp.Do(ctx); err != nil {
-		t.Fatalf("start %s: %v", path, err)
+	return browser.ctx
+}
+
+func closeBrowser() {
+	for _, stop := range slices.Backward(browser.stop) {
+		stop()
 	}
-	return ctx
 }
 
 // Tab opens another tab, with storage of its own and a time limit. When the test ends, errors and warnings on its

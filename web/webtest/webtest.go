@@ -19,9 +19,10 @@ var shared = sync.OnceValues(func() (*engine.Engine, error) {
 	return engine.New(engine.Config{Limits: limits.Limits{Timeout: time.Minute}})
 })
 
-// Main runs a package's tests and closes the shared engine: func TestMain(m *testing.M) { webtest.Main(m) }
+// Main runs a package's tests and closes the shared engine and browser: func TestMain(m *testing.M) { webtest.Main(m) }
 func Main(m *testing.M) {
 	code := m.Run()
+	closeBrowser()
 	if e, err := shared(); err == nil {
 		if err := e.Close(); err != nil {
 			fmt.Fprintln(os.Stderr, "close the engine:", err)
