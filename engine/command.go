@@ -102,5 +102,5 @@ func commandTree(o Options, l limits.Limits, clock wasi.Clock) (*tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newTree(t, nil, o, l, clock)
+	return newTree(t, nil, nil, o, l, clock)
 }

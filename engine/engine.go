@@ -72,6 +72,7 @@ type Engine struct {
 	languages map[string]*language
 	slots     chan struct{}
 	keys      keyring
+	templates templates
 	live      *sessions
 	store     *store // or nil
 	packages  packages
@@ -189,6 +190,7 @@ func (e *Engine) Close() error {
 	if e.store != nil {
 		errs = append(errs, e.store.lock.Close())
 	}
+	errs = append(errs, e.templates.close())
 	for _, l := range e.languages {
 		errs = append(errs, l.close())
 	}

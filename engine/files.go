@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -202,26 +203,41 @@ type tree struct {
 	mounts []io.Closer
 }
 
-// newTree makes a tree over a template, with further mounts and those and the files that o asks for.
-func newTree(t *vfs.Template, further []vfs.Mount, o Options, l limits.Limits, clock wasi.Clock) (*tree, error) {
+// newTree makes a tree over a template, with the files of a snapshot of it if there is one, further mounts, and the mounts and
+// files that o asks for.
+func newTree(t *vfs.Template, files *vfs.Snapshot, further []vfs.Mount, o Options, l limits.Limits, clock wasi.Clock) (*tree, error) {
 	tr := &tree{}
-	if err := tr.fill(t, further, o, l, clock); err != nil {
+	if err := tr.fill(t, files, further, o, l, clock); err != nil {
 		return nil, errors.Join(fmt.Errorf("%w: %w", ErrInvalid, err), tr.close())
 	}
 	return tr, nil
 }
 
 // fill opens what is mounted and writes the files. What it opened is for close, after an error too.
-func (t *tree) fill(base *vfs.Template, further []vfs.Mount, o Options, l limits.Limits, clock wasi.Clock) error {
-	base, err := t.mount(base, further, o.Mounts, l)
+func (t *tree) fill(plain *vfs.Template, files *vfs.Snapshot, further []vfs.Mount, o Options, l limits.Limits, clock wasi.Clock) error {
+	base, err := t.mount(plain, further, o.Mounts, l)
 	if err != nil {
 		return err
 	}
 	t.base = base
-	t.Namespace = base.New(vfs.Options{
+	vo := vfs.Options{
 		Bytes: int64(l.DiskBytes), Inodes: int64(l.Inodes),
 		Now: func() int64 { return clock.Now().UnixNano() },
-	})
+	}
+	if files != nil && base != plain {
+		var b bytes.Buffer
+		if err := files.Export(&b); err != nil {
+			return err
+		}
+		if files, err = base.Import(&b, vo); err != nil {
+			return err
+		}
+	}
+	if files == nil {
+		t.Namespace = base.New(vo)
+	} else if t.Namespace, err = base.FromSnapshot(files, vo); err != nil {
+		return err
+	}
 	for _, file := range o.Files {
 		if err := t.files().WriteFile(file.Path, file.Content); err != nil {
 			return err

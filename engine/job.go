@@ -51,6 +51,9 @@ type Options struct {
 	IdleTimeout, MaxLifetime time.Duration
 	// Labels are for whoever opened the session: they are told with it and stored with it.
 	Labels map[string]string
+	// Template is the name of one that was built (see Engine.BuildTemplate), from which the sandbox starts. Empty: from the
+	// interpreter itself.
+	Template string
 	// Packages are pure-Python packages that programs can import besides those that are linked in: names, with versions if
 	// need be ("requests", "httpx>=0.27"). What the cache folder lacks is downloaded with pip when the sandbox is made; its
 	// versions are then fixed. JavaScript has no use for them.
@@ -104,6 +107,7 @@ type Turn struct {
 
 // Job is one program for a fresh sandbox: [Options] and [Turn] in one.
 type Job struct {
+	Template string
 	ID       string
 	Language string
 	Code     string
@@ -128,6 +132,7 @@ type Job struct {
 
 func (j Job) options() Options {
 	return Options{
+		Template: j.Template,
 		Language: j.Language, Env: j.Env, Files: j.Files, Mounts: j.Mounts, Limits: j.Limits, Seed: j.Seed, Clock: j.Clock,
 		Network: j.Network, Tools: j.Tools, Packages: j.Packages, Review: j.Review,
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/cloche-dev/cloche/engine/pool"
 	"github.com/cloche-dev/cloche/engine/vm"
 	"github.com/cloche-dev/cloche/runtimes"
+	"github.com/cloche-dev/cloche/wasi/vfs"
 )
 
 // language is an interpreter that is loaded when first needed.
@@ -25,6 +26,11 @@ type language struct {
 type loaded struct {
 	*runtimes.Baked
 	pool *pool.Pool[*vm.Instance]
+
+	// Of a template: the packages that it needs, and the files that it has.
+	template bool
+	packages []string
+	files    *vfs.Snapshot
 }
 
 func (l *language) load(ctx context.Context) (*loaded, error) {
@@ -37,7 +43,14 @@ func (l *language) load(ctx context.Context) (*loaded, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load %s: %w", l.spec.Driver.Language(), err)
 	}
-	l.loaded = &loaded{Baked: b, pool: pool.New(pool.Config[*vm.Instance]{
+	l.loaded = newLoaded(b, l.cfg)
+	return l.loaded, nil
+}
+
+// newLoaded starts the pool of an interpreter.
+func newLoaded(b *runtimes.Baked, cfg Config) *loaded {
+	memimage.Ready()
+	return &loaded{Baked: b, pool: pool.New(pool.Config[*vm.Instance]{
 		New: func(ctx context.Context) (*vm.Instance, error) {
 			return b.Module.New(ctx, b.State, memimage.MaxBytes)
 		},
@@ -46,9 +59,8 @@ func (l *language) load(ctx context.Context) (*loaded, error) {
 			return err
 		},
 		Free:    func(i *vm.Instance) { _ = i.Close(context.Background()) },
-		MaxIdle: l.cfg.MaxIdle, MinReady: 1,
+		MaxIdle: cfg.MaxIdle, MinReady: 1,
 	})}
-	return l.loaded, nil
 }
 
 func (l *language) close() error {

@@ -48,10 +48,6 @@ func (e *Engine) sandbox(ctx context.Context, o Options) (*sandbox, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	l, err := e.language(o.Language)
-	if err != nil {
-		return nil, err
-	}
 	if err := e.enter(ctx); err != nil {
 		return nil, err
 	}
@@ -60,7 +56,9 @@ func (e *Engine) sandbox(ctx context.Context, o Options) (*sandbox, error) {
 		s.clock = wasi.NewFixedClock(o.Clock, 0)
 	}
 	s.seated = true
-	if s.lang, err = l.load(ctx); err == nil {
+	var err error
+	if s.lang, s.opts, err = e.interpreter(ctx, o); err == nil {
+		s.copied = s.lang.template
 		err = s.start(ctx)
 	}
 	if err != nil {
@@ -80,7 +78,7 @@ func (s *sandbox) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.tree, err = newTree(s.lang.Template, packages, s.opts, s.limits, s.clock); err != nil {
+	if s.tree, err = newTree(s.lang.Template, s.lang.files, packages, s.opts, s.limits, s.clock); err != nil {
 		return err
 	}
 	if s.state, err = wasi.New(wasi.Config{FS: s.tree.Namespace, OpenFiles: int(s.limits.OpenFiles)}); err != nil {

@@ -55,6 +55,7 @@ type snapHeader struct {
 	Made        time.Time         `json:"made"`
 	Turns       int               `json:"turns"`
 	MemoryBytes uint64            `json:"memory_bytes"`
+	PageBytes   uint64            `json:"page_bytes"` // of the pages, uncompressed
 	Globals     []uint64          `json:"globals"`
 	Descriptors []wasi.Descriptor `json:"descriptors,omitempty"`
 	Random      []byte            `json:"random,omitempty"`
@@ -74,6 +75,7 @@ type storedOptions struct {
 	OnError  string            `json:"on_error,omitempty"`
 	Packages []string          `json:"packages,omitempty"`
 	Review   limits.Review     `json:"review,omitzero"`
+	Template string            `json:"template,omitempty"`
 	// HistoryBytes and what follows are as in Options, times in nanoseconds.
 	HistoryBytes int64         `json:"history_bytes,omitempty"`
 	IdleTimeout  time.Duration `json:"idle_timeout,omitempty"`
@@ -81,11 +83,11 @@ type storedOptions struct {
 }
 
 func (o Options) stored() storedOptions {
-	return storedOptions{o.Language, o.Env, o.Mounts, o.Limits, o.Seed, o.Clock, o.OnError, o.Packages, o.Review, o.HistoryBytes, o.IdleTimeout, o.MaxLifetime}
+	return storedOptions{o.Language, o.Env, o.Mounts, o.Limits, o.Seed, o.Clock, o.OnError, o.Packages, o.Review, o.Template, o.HistoryBytes, o.IdleTimeout, o.MaxLifetime}
 }
 
 func (o storedOptions) options() Options {
-	return Options{Language: o.Language, Env: o.Env, Mounts: o.Mounts, Limits: o.Limits, Seed: o.Seed, Clock: o.Clock, OnError: o.OnError, Packages: o.Packages, Review: o.Review,
+	return Options{Language: o.Language, Env: o.Env, Mounts: o.Mounts, Limits: o.Limits, Seed: o.Seed, Clock: o.Clock, OnError: o.OnError, Packages: o.Packages, Review: o.Review, Template: o.Template,
 		HistoryBytes: o.HistoryBytes, IdleTimeout: o.IdleTimeout, MaxLifetime: o.MaxLifetime}
 }
 
@@ -108,7 +110,7 @@ func writeSnapshot(w io.Writer, key []byte, image string, o Options, st *state) 
 
 func headerOf(image string, o Options, st *state) snapHeader {
 	return snapHeader{
-		Image: image, Page: os.Getpagesize(), Made: time.Now().UTC(), Turns: st.turns, MemoryBytes: st.vm.Memory.Size(),
+		Image: image, Page: os.Getpagesize(), Made: time.Now().UTC(), Turns: st.turns, MemoryBytes: st.vm.Memory.Size(), PageBytes: st.vm.Memory.Bytes(),
 		Globals: st.vm.Globals, Descriptors: st.descriptors, Random: st.random, Now: st.now, Options: o.stored(),
 	}
 }

@@ -126,11 +126,7 @@ func (e *Engine) RestoreWith(ctx context.Context, sn *Snapshot, o Options) (*Ses
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	l, err := e.language(o.Language)
-	if err != nil {
-		return nil, err
-	}
-	lang, err := l.load(ctx)
+	lang, o, err := e.interpreter(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -250,11 +246,7 @@ func (e *Engine) ReadSnapshot(r io.Reader) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := e.language(f.Options.Language)
-	if err != nil {
-		return nil, badSnapshot("%w", err)
-	}
-	lang, err := l.load(context.Background())
+	lang, _, err := e.interpreter(context.Background(), f.Options.options())
 	if err != nil {
 		return nil, err
 	}

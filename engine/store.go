@@ -276,11 +276,7 @@ func (s *Session) load(ctx context.Context, adjust ...func(*Options)) error {
 	if err != nil {
 		return err
 	}
-	l, err := s.eng.language(turn.Options.Language)
-	if err != nil {
-		return badSnapshot("%w", err)
-	}
-	lang, err := l.load(ctx)
+	lang, _, err := s.eng.interpreter(ctx, turn.Options.options())
 	if err != nil {
 		return err
 	}

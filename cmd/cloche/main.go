@@ -78,18 +78,19 @@ type app struct {
 
 // cli is the grammar of the command line.
 type cli struct {
-	Setup   setupCmd   `cmd:"" help:"Fetch and prepare the interpreters, ahead of their first use."`
-	Run     runCmd     `cmd:"" help:"Run a program in a fresh sandbox."`
-	MCP     mcpCmd     `cmd:"" name:"mcp" help:"Serve the Model Context Protocol on standard input and output, for agents."`
-	Serve   serveCmd   `cmd:"" help:"Serve programs and sessions over HTTP."`
-	Key     keyCmd     `cmd:"" help:"Make a secret for a client of cloche serve."`
-	Wasm    wasmCmd    `cmd:"" help:"Run a wasm32-wasip1 command module, for tests and tinkering."`
-	Repl    replCmd    `cmd:"" help:"Type programs and see what they do, in a session."`
-	Bench   benchCmd   `cmd:"" help:"Measure starts, turns, forks and memory on this machine."`
-	Doctor  doctorCmd  `cmd:"" help:"Say what this machine supports, what is set up, and what is slow and why."`
-	Bundle  bundleCmd  `cmd:"" hidden:"" help:"Write what is set up as an archive, for builds that carry it."`
-	SBOM    sbomCmd    `cmd:"" name:"sbom" hidden:"" help:"Print a bill of materials."`
-	Version versionCmd `cmd:"" help:"Print the version."`
+	Setup    setupCmd    `cmd:"" help:"Fetch and prepare the interpreters, ahead of their first use."`
+	Run      runCmd      `cmd:"" help:"Run a program in a fresh sandbox."`
+	MCP      mcpCmd      `cmd:"" name:"mcp" help:"Serve the Model Context Protocol on standard input and output, for agents."`
+	Serve    serveCmd    `cmd:"" help:"Serve programs and sessions over HTTP."`
+	Key      keyCmd      `cmd:"" help:"Make a secret for a client of cloche serve."`
+	Wasm     wasmCmd     `cmd:"" help:"Run a wasm32-wasip1 command module, for tests and tinkering."`
+	Repl     replCmd     `cmd:"" help:"Type programs and see what they do, in a session."`
+	Template templateCmd `cmd:"" help:"Build, list and remove templates: interpreters in which a program has run already."`
+	Bench    benchCmd    `cmd:"" help:"Measure starts, turns, forks and memory on this machine."`
+	Doctor   doctorCmd   `cmd:"" help:"Say what this machine supports, what is set up, and what is slow and why."`
+	Bundle   bundleCmd   `cmd:"" hidden:"" help:"Write what is set up as an archive, for builds that carry it."`
+	SBOM     sbomCmd     `cmd:"" name:"sbom" hidden:"" help:"Print a bill of materials."`
+	Version  versionCmd  `cmd:"" help:"Print the version."`
 }
 
 // usageError is wrong usage that the grammar does not find.

@@ -38,6 +38,7 @@ type sandboxFlags struct {
 	Env      []pairFlag  `sep:"none" placeholder:"K=V" help:"An environment variable of the program, which sees none of ours. Repeatable."`
 	Inputs   []jsonFlag  `name:"input" sep:"none" placeholder:"NAME=JSON" help:"A global variable of the program. Repeatable."`
 	Packages []string    `name:"package" sep:"none" placeholder:"NAME" help:"A pure-Python package that the program can import, with versions if need be (httpx>=0.27). pip downloads it once. Repeatable."`
+	Template string      `placeholder:"NAME" help:"Start from a template: an interpreter in which a program has run already. See cloche template."`
 	Allow    []string    `sep:"none" placeholder:"PATTERN" help:"What the program may fetch, besides what the policy allows: a host (api.example.com, *.example.org, 127.0.0.1:8000), a URL (https://api.example.com/v1/*), or * for any public server. Repeatable. Default: no network."`
 	Seed     *uint64     `placeholder:"N" help:"Fix the random numbers."`
 	Clock    *time.Time  `format:"2006-01-02T15:04:05Z07:00" placeholder:"TIME" help:"Start a clock of the program's own at this time (RFC 3339): it sees the same times whenever it runs, and sleeping takes none."`
@@ -298,7 +299,7 @@ func (c *sandboxFlags) checkSecrets(a *app, mounts []limits.Mount) error {
 
 // options describe the sandbox. Host files are read now.
 func (c *sandboxFlags) options(p effective) (engine.Options, error) {
-	o := engine.Options{Env: p.env, Mounts: p.mounts, Seed: c.Seed, Network: p.network, Packages: p.packages, Review: p.review}
+	o := engine.Options{Env: p.env, Mounts: p.mounts, Seed: c.Seed, Network: p.network, Packages: p.packages, Review: p.review, Template: c.Template}
 	if c.Clock != nil {
 		o.Clock = *c.Clock
 	}
@@ -371,7 +372,7 @@ func (r *runner) once(eng *engine.Engine, o engine.Options, p program) error {
 	res, err := eng.Run(r.ctx, engine.Job{
 		Language: p.language, Code: t.Code, Name: t.Name, Args: t.Args, Env: o.Env, Stdin: t.Stdin, Inputs: t.Inputs,
 		Files: o.Files, Mounts: o.Mounts, Seed: o.Seed, Clock: o.Clock, Network: o.Network, Tools: o.Tools, Stdout: t.Stdout, Stderr: t.Stderr,
-		Packages: o.Packages, Review: o.Review,
+		Packages: o.Packages, Review: o.Review, Template: o.Template,
 	})
 	if err != nil {
 		return err

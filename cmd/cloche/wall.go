@@ -41,6 +41,11 @@ func (f *sandboxFlags) raiseWall(a *app, eng *engine.Engine, p effective, langua
 	if err := eng.Prepare(a.ctx, language); err != nil {
 		return err
 	}
+	if f.Template != "" {
+		if err := eng.PrepareTemplate(a.ctx, language, f.Template); err != nil {
+			return err
+		}
+	}
 	c := wallFor(p.mounts, p.network, f.Out)
 	also.Connect = append(also.Connect, c.Connect...)
 	also.Read, also.Write = append(also.Read, c.Read...), append(also.Write, c.Write...)

@@ -59,6 +59,13 @@ var theArena = sync.OnceValues(func() (*arena, error) {
 	return a, nil
 })
 
+// Ready opens what the package keeps open for as long as the process lives, for programs that give up the right to later.
+// What cannot be had is done without.
+func Ready() {
+	_, _ = theArena()
+	watcher()
+}
+
 // FrozenBytes is what the frozen pages of this process hold now, in bytes.
 func FrozenBytes() uint64 {
 	a, err := theArena()

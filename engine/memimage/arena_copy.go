@@ -10,6 +10,8 @@ func (a *arena) write(r run, data []byte) error {
 func (l *Linear) mapFrozen(*arena, uint64, run) error { return errArenaFull }
 func (l *Linear) unmapFrozen(uint64, uint64) error    { return nil }
 
+func watcher() int { return -1 }
+
 func (l *Linear) watch(int) error { return nil }
 func (l *Linear) unwatch()        {}
 

@@ -359,7 +359,7 @@ func (l *Linear) tryMap(a *arena, e extent) bool {
 	l.mapped = append(l.mapped, e)
 	mappedTotal.Add(int64(len(l.mapped) - before))
 	l.watched = false // the new mapping is not
-	l.private.known = false
+	l.private.known, l.steady = false, false
 	return true
 }
 
@@ -377,7 +377,7 @@ func (l *Linear) Load(d *Delta) error {
 		return err
 	}
 	l.grow(max(d.size, l.size))
-	l.private.known = false
+	l.private.known, l.steady = false, false
 	l.setFrozen(d)
 	for _, e := range d.extents {
 		if !l.tryMap(a, e) {
@@ -394,6 +394,7 @@ func (l *Linear) thaw() error {
 	}
 	var errs []error
 	l.unwatch()
+	l.steady = false
 	l.private.known = l.private.known && len(l.mapped) == 0
 	for _, e := range l.mapped {
 		errs = append(errs, l.unmapFrozen(uint64(e.at)*hostPage, uint64(e.n)*hostPage))
@@ -407,13 +408,30 @@ func (l *Linear) thaw() error {
 // eachWritten calls do for stretches that hold every host page which was written since the last Save, Load or Watch, and
 // perhaps others.
 func (l *Linear) eachWritten(do func(offset, length uint64) error) error {
-	switch l.method {
-	case Scan:
-		return l.eachUnwatched(l.base[:l.size], do)
-	case Pagemap:
-		return l.eachPrivate(l.base[:l.size], do)
+	if !l.tracked() {
+		return do(0, l.size)
 	}
-	return do(0, l.size)
+	if !l.steady {
+		l.open = l.open[:0]
+		look := l.eachPrivate
+		if l.method == Scan {
+			look = l.eachUnwatched
+		}
+		err := look(l.base[:l.size], func(offset, length uint64) error {
+			l.open = append(l.open, span{offset, length})
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		l.steady = true // until a write takes a fault; see While
+	}
+	for _, s := range l.open {
+		if err := do(s.offset, s.length); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Watch lets the system note from now on which pages are written, where it can, so that the next Save costs what is

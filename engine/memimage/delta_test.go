@@ -286,9 +286,11 @@ func TestMerge(t *testing.T) {
 	var deltas []*memimage.Delta
 	for range 6 {
 		at := r.IntN(len(mem) - 1<<20)
-		for i := range mem[at : at+1<<r.IntN(20)] {
-			mem[at+i] = byte(r.IntN(256))
-		}
+		a.While(func() {
+			for i := range mem[at : at+1<<r.IntN(20)] {
+				mem[at+i] = byte(r.IntN(256))
+			}
+		})
 		d, err := a.Save()
 		if err != nil {
 			t.Fatal(err)

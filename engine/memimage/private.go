@@ -40,11 +40,12 @@ func (l *Linear) tracked() bool { return l.method == Scan || l.method == Pagemap
 // [Linear.Roam].
 func (l *Linear) While(do func()) {
 	p := &l.private
-	if !l.tracked() || !p.known {
+	known, steady := p.known, l.steady
+	if !l.tracked() || !known && !steady {
 		do() // whatever it writes will be looked for
 		return
 	}
-	p.known = false // should do panic, and after Roam
+	p.known, l.steady = false, false // should do panic, and after Roam
 	runtime.LockOSThread()
 	p.locked = true
 	before, err := threadFaults()
@@ -54,7 +55,8 @@ func (l *Linear) While(do func()) {
 		return
 	}
 	after, err := threadFaults()
-	p.known = err == nil && after == before
+	same := err == nil && after == before
+	p.known, l.steady = known && same, steady && same
 }
 
 // Roam lets a goroutine that is in While change its thread from now on, which is worth its price in a long run: a

@@ -70,7 +70,10 @@ func (l *Linear) watch(unchanged int) error {
 	if unchanged <= maxSame {
 		return nil
 	}
-	return l.scanWritten(l.base[:l.size], scanProtect, func(uint64, uint64) error { return nil })
+	l.open = l.open[:0]
+	err := l.scanWritten(l.base[:l.size], scanProtect, func(uint64, uint64) error { return nil })
+	l.steady = err == nil
+	return err
 }
 
 // unwatch ends the watching, which costs faults where nobody asks.

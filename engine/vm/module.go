@@ -152,6 +152,18 @@ type State struct {
 	Globals map[string]uint64
 }
 
+// State is one without image whose globals have these values, in the order of Config.Globals, as a [Checkpoint] has them.
+func (m *Module) State(globals []uint64) (State, error) {
+	if len(globals) != len(m.globals) {
+		return State{}, fmt.Errorf("%d globals, the module has %d", len(globals), len(m.globals))
+	}
+	st := State{Globals: map[string]uint64{}}
+	for i, name := range m.globals {
+		st.Globals[name] = globals[i]
+	}
+	return st, nil
+}
+
 // New makes an instance that starts from st and whose memory may grow to maxBytes, of which it must need no more
 // to start.
 func (m *Module) New(ctx context.Context, st State, maxBytes uint64) (*Instance, error) {

@@ -423,7 +423,7 @@ func (d *Driver) Turn(ctx context.Context, g vm.Guest, info runtimes.BootInfo, t
 	if r.frame, err = turnFrame(t); err != nil {
 		return runtimes.Outcome{}, err
 	}
-	if t.First && t.Seed == nil && t.Entropy != nil {
+	if t.First && !t.Renew && t.Seed == nil && t.Entropy != nil {
 		mem := g.Memory()
 		for i := range image.Twisters {
 			if !image.Twisters[i].renew(mem, t.Entropy) {
@@ -498,7 +498,7 @@ func turnFrame(t *runtimes.Turn) ([]byte, error) {
 	if t.Session {
 		flags |= flagSession
 	}
-	if t.Renew && !t.First && t.Seed == nil {
+	if t.Renew && t.Seed == nil {
 		flags |= flagRenew
 	}
 	var rest []byte

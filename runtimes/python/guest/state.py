@@ -71,6 +71,18 @@ def forget():
     _legacy_seeded = False
 
 
+_settled = []  # generators that are out of the collector's sight
+
+
+def settle():
+    """Puts all that there is out of the collector's way, as in the image itself."""
+    gc.collect()
+    bits = sys.modules["numpy.random.bit_generator"].BitGenerator
+    kinds = (random.Random, bits, type(sys.modules["numpy.random"].mtrand._rand))
+    _settled.extend(thing for thing in gc.get_objects() if isinstance(thing, kinds))
+    gc.freeze()
+
+
 def renew():
     """Gives every generator that has no seed of the program's a new state."""
     legacy = sys.modules["numpy.random"].mtrand._rand
@@ -80,7 +92,7 @@ def renew():
         sys.modules["numpy.random"].seed()
     bits, states = sys.modules["numpy.random.bit_generator"].BitGenerator, type(legacy)
     # What the image has of generators is not among these.
-    for thing in gc.get_objects():
+    for thing in _settled + gc.get_objects():
         try:
             if isinstance(thing, random.Random):
                 if thing not in _seeded and not isinstance(thing, random.SystemRandom):

@@ -61,6 +61,13 @@ var fatal = []uintptr{
 const namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER | unix.CLONE_NEWPID |
 	unix.CLONE_NEWNET | unix.CLONE_NEWCGROUP
 
+// uffdRegister and uffdUnregister have the kernel note which pages of a session are written, on a descriptor that was
+// opened before the wall stood and can do nothing else (UFFD_FEATURE_WP_ASYNC; see engine/memimage).
+const (
+	uffdRegister   = 0xc020aa00
+	uffdUnregister = 0x8010aa01
+)
+
 // pagemapScan is the ioctl that finds the pages a guest has written (PAGEMAP_SCAN of linux/fs.h).
 const pagemapScan = 0xc0606610
 
@@ -86,7 +93,7 @@ func one(call uintptr, arg int, values ...uint32) (rules []rule) {
 func calls(c Config) filter {
 	rules := []rule{{unix.SYS_CLONE, []test{{0, anyBit, unix.CLONE_THREAD}, {0, noBit, namespaces}}, answerAllow}}
 	rules = append(rules, one(unix.SYS_TGKILL, 0, uint32(os.Getpid()))...)
-	rules = append(rules, one(unix.SYS_IOCTL, 1, pagemapScan, unix.TCGETS, unix.TIOCGWINSZ)...)
+	rules = append(rules, one(unix.SYS_IOCTL, 1, pagemapScan, uffdRegister, uffdUnregister, unix.TCGETS, unix.TIOCGWINSZ)...)
 	rules = append(rules, one(unix.SYS_FCNTL, 1, unix.F_GETFL, unix.F_SETFL, unix.F_GETFD, unix.F_SETFD, unix.F_DUPFD_CLOEXEC,
 		unix.F_ADD_SEALS, unix.F_GET_SEALS, unix.F_GETPIPE_SZ, unix.F_SETPIPE_SZ)...)
 	rules = append(rules, one(unix.SYS_PRCTL, 0, unix.PR_SET_VMA)...) // Go names its memory
