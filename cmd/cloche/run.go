@@ -22,6 +22,7 @@ type runCmd struct {
 	File    []string `arg:"" optional:"" help:"The program; \"-\" or none reads it from standard input. The language follows the suffix: .py, .js, .mjs, .ts."`
 	Code    *string  `short:"c" placeholder:"CODE" help:"Run this text; the value of a last expression is printed."`
 	Lang    string   `enum:",python,javascript,typescript" default:"" placeholder:"LANGUAGE" help:"python, javascript or typescript. Default: by suffix, else python."`
+	Learn   string   `placeholder:"FILE.toml" help:"Write the smallest policy that the run needs to this new file: limits with head-room, servers that it asked for (allowed or not), mounts, tools."`
 	Session bool     `help:"Run each FILE as one turn of a session that keeps its variables and files. A turn that fails is reported, and the next one runs."`
 	JSON    bool     `name:"json" help:"Print one Result as JSON (with --session one per line) instead of the program's output."`
 	Stdin   string   `placeholder:"FILE" help:"Standard input of the program; \"-\" passes on ours. Default: empty."`
@@ -98,6 +99,22 @@ func (c *runCmd) Run(a *app) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, eng.Close()) }()
+	var learned *lesson
+	if c.Learn != "" {
+		learned = &lesson{given: p}
+		if o.Network == nil {
+			o.Network = &fetch.Policy{} // nothing is allowed, but what is asked for is on record
+		}
+		f, err := learned.create(c.Learn)
+		if err != nil {
+			return err
+		}
+		defer func() {
+			text, failed := learned.policy()
+			_, wrote := f.Write(text)
+			err = errors.Join(err, failed, wrote, f.Close())
+		}()
+	}
 	tools, stop, err := p.startTools(a)
 	if err != nil {
 		return err
@@ -107,7 +124,7 @@ func (c *runCmd) Run(a *app) (err error) {
 	if err := c.raiseWall(a, eng, p, programs[0].language, wall.Config{}); err != nil {
 		return err
 	}
-	r := &runner{app: a, cmd: c, out: out, stdin: stdin}
+	r := &runner{app: a, cmd: c, out: out, stdin: stdin, learned: learned}
 	if c.Session {
 		return r.session(eng, o, programs)
 	}
@@ -351,6 +368,8 @@ type runner struct {
 	cmd   *runCmd
 	out   *outFolder
 	stdin io.Reader
+
+	learned *lesson // nil: nothing is to be learned
 }
 
 func (r *runner) turn(p program) engine.Turn {
@@ -410,6 +429,9 @@ func (r *runner) session(eng *engine.Engine, o engine.Options, programs []progra
 // report prints what the guest itself did not, saves files and charts, and returns a statusError for a run
 // that did not end with status 0.
 func (r *runner) report(p program, res *engine.Result, files *engine.Files) error {
+	if r.learned != nil {
+		r.learned.learn(res)
+	}
 	if r.cmd.JSON {
 		b, err := json.Marshal(res)
 		if err != nil {

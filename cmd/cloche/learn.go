@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"net/url"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/BurntSushi/toml"
+
+	"github.com/cloche-dev/cloche/engine"
+	"github.com/cloche-dev/cloche/limits"
+)
+
+// lesson gathers what runs needed, for the smallest policy that would have let them do it.
+type lesson struct {
+	given   effective
+	timeout time.Duration
+	usage   limits.Usage
+	calls   int
+	allow   []string
+	tools   []string // that were called
+	written []string // paths of files that were changed
+}
+
+// learn adds a run.
+func (l *lesson) learn(res *engine.Result) {
+	u := res.Usage
+	l.timeout = max(l.timeout, u.Wall)
+	l.usage.Fuel = max(l.usage.Fuel, u.Fuel)
+	l.usage.MemoryPeakBytes = max(l.usage.MemoryPeakBytes, u.MemoryPeakBytes)
+	l.usage.DiskBytes = max(l.usage.DiskBytes, u.DiskBytes)
+	l.usage.OutputBytes = max(l.usage.OutputBytes, u.OutputBytes)
+	l.calls = max(l.calls, len(res.ToolCalls)+len(res.HTTPRequests)+len(res.Results))
+	for _, r := range res.HTTPRequests {
+		if p := patternFor(r.Method, r.URL); p != "" && !slices.Contains(l.allow, p) {
+			l.allow = append(l.allow, p)
+		}
+	}
+	for _, c := range res.ToolCalls {
+		if !slices.Contains(l.tools, c.Name) {
+			l.tools = append(l.tools, c.Name)
+		}
+	}
+	for _, f := range res.FilesChanged {
+		l.written = append(l.written, f.Path)
+	}
+}
+
+// patternFor is a pattern for requests like one that was made: its method, its server, and the folder of its path.
+func patternFor(method, u string) string {
+	parsed, err := url.Parse(u)
+	if err != nil || parsed.Host == "" {
+		return "" // no policy can allow it
+	}
+	folder := path.Dir(parsed.EscapedPath() + "x")
+	return fmt.Sprintf("%s %s://%s%s/*", method, parsed.Scheme, parsed.Host, strings.TrimSuffix(folder, "/"))
+}
+
+// Head-room over what was used, so that a run on a slower day or slightly larger data still fits.
+const (
+	timeFactor   = 3
+	memoryFactor = 1.5
+	otherFactor  = 2
+)
+
+// policy is the TOML text. What was given and not used is left out, as far as that can be told.
+func (l *lesson) policy() ([]byte, error) {
+	size := func(n uint64, factor float64, least uint64) string {
+		mib := uint64(math.Ceil(float64(n) * factor / (1 << 20)))
+		return fmt.Sprintf("%dMiB", max(mib, least))
+	}
+	seconds := int64(math.Ceil((l.timeout * timeFactor).Seconds()))
+	doc := map[string]any{"limits": map[string]any{
+		"timeout": fmt.Sprintf("%ds", max(seconds, 1)), "fuel": int64(max(l.usage.Fuel*otherFactor, 1)),
+		"memory": size(l.usage.MemoryPeakBytes, memoryFactor, 1), "disk": size(l.usage.DiskBytes, otherFactor, 1),
+		"output": size(l.usage.OutputBytes, otherFactor, 1), "host_calls": int64(max(otherFactor*l.calls, 10)),
+	}}
+	if len(l.allow) > 0 {
+		slices.Sort(l.allow)
+		doc["network"] = map[string]any{"allow": l.allow}
+	}
+	if len(l.given.mounts) > 0 {
+		mounts := map[string]any{}
+		for _, m := range l.given.mounts {
+			mode := m.Mode
+			if mode != limits.ReadOnly && !slices.ContainsFunc(l.written, func(p string) bool { return strings.HasPrefix(p, m.Guest+"/") }) {
+				mode = limits.ReadOnly
+			}
+			mounts[m.Guest] = map[string]any{"host": m.Host, "mode": string(mode)}
+		}
+		doc["mounts"] = mounts
+	}
+	if len(l.given.env) > 0 {
+		doc["env"] = l.given.env
+	}
+	if len(l.given.packages) > 0 {
+		doc["packages"] = l.given.packages
+	}
+	if servers := l.servers(); len(servers) > 0 {
+		doc["tools"] = map[string]any{"mcp": servers}
+	}
+	var b bytes.Buffer
+	b.WriteString("# What a run needed, with head-room; cloche run --learn wrote it. Look at it before you use it.\n")
+	if err := toml.NewEncoder(&b).Encode(doc); err != nil {
+		return nil, err
+	}
+	_, err := limits.ParsePolicy("what was learned", b.Bytes())
+	return b.Bytes(), err
+}
+
+// servers are the MCP servers whose tools were called.
+func (l *lesson) servers() map[string]any {
+	servers := map[string]any{}
+	if l.given.tools == nil {
+		return servers
+	}
+	for _, m := range l.given.tools.MCP {
+		if !slices.ContainsFunc(l.tools, func(name string) bool { return strings.HasPrefix(name, m.Name+".") }) {
+			continue
+		}
+		s := map[string]any{"command": m.Command}
+		if len(m.Env) > 0 {
+			s["env"] = m.Env
+		}
+		if m.Only != nil {
+			s["only"] = m.Only
+		}
+		servers[m.Name] = s
+	}
+	return servers
+}
+
+// create makes the file before anything runs: behind the second wall no file can be made.
+func (l *lesson) create(name string) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("--learn: %w", err)}
+	}
+	return f, nil
+}
