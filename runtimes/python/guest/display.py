@@ -109,6 +109,8 @@ def bundle(value):
                 if isinstance(mime, str):
                     _add(forms, mime, form)
     for mime, method in _METHODS:
+        if mime == "image/jpeg" and "image/png" in forms:
+            continue  # the same picture, worse
         if mime not in forms and getattr(kind, method, None) is not None:
             try:
                 form = getattr(value, method)()
