@@ -19,13 +19,12 @@ import (
 //
 // It is part of the program, and trusted like it.
 
-// WriteBundle writes the entries of these interpreters, which must be set up, in a form that depends on nothing but their
-// contents.
-func WriteBundle(w io.Writer, c *Cache, specs ...Spec) error {
-	z := zip.NewWriter(w)
-	done := map[string]bool{}
+// WriteBundle writes the entries of these interpreters, which must be set up, and more, in a form that depends on nothing
+// but their contents.
+func WriteBundle(w io.Writer, c *Cache, specs []Spec, more ...Entry) error {
+	entries := more
 	for _, s := range specs {
-		entries := []Entry{s.codeEntry(), s.imageEntry()}
+		entries = append(entries, s.codeEntry(), s.imageEntry())
 		for _, name := range s.Artifacts {
 			a, err := LookupArtifact(name)
 			if err != nil {
@@ -33,17 +32,19 @@ func WriteBundle(w io.Writer, c *Cache, specs ...Spec) error {
 			}
 			entries = append(entries, a.entry())
 		}
-		for _, e := range entries {
-			if done[e.folder()] {
-				continue
-			}
-			done[e.folder()] = true
-			if err := c.Has(e, true); err != nil {
-				return fmt.Errorf("bundle %s: %w", e.Name, err)
-			}
-			if err := bundleFolder(z, c.dir, e.folder()); err != nil {
-				return fmt.Errorf("bundle %s: %w", e.Name, err)
-			}
+	}
+	z := zip.NewWriter(w)
+	done := map[string]bool{}
+	for _, e := range entries {
+		if done[e.folder()] {
+			continue
+		}
+		done[e.folder()] = true
+		if err := c.Has(e, true); err != nil {
+			return fmt.Errorf("bundle %s: %w", e.Name, err)
+		}
+		if err := bundleFolder(z, c.dir, e.folder()); err != nil {
+			return fmt.Errorf("bundle %s: %w", e.Name, err)
 		}
 	}
 	return z.Close()

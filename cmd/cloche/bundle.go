@@ -9,12 +9,13 @@ import (
 	"slices"
 
 	"github.com/cloche-dev/cloche/runtimes"
+	"github.com/cloche-dev/cloche/web/page"
 )
 
 // bundleCmd is for make dist.
 type bundleCmd struct {
 	Out      string   `arg:"" help:"The archive to write."`
-	Language []string `arg:"" optional:"" enum:"python,javascript" help:"python or javascript; without it both."`
+	Language []string `arg:"" optional:"" enum:"python,javascript" help:"python or javascript; without it both, and the playground's editor."`
 }
 
 func (bundleCmd) Help() string {
@@ -47,8 +48,12 @@ func (c *bundleCmd) Run(a *app) (err error) {
 			err = errors.Join(err, os.Remove(c.Out))
 		}
 	}()
+	var more []runtimes.Entry
+	if len(c.Language) == 0 {
+		more = append(more, page.Entry(cache))
+	}
 	w := bufio.NewWriterSize(f, 1<<20)
-	if err := runtimes.WriteBundle(w, cache, chosen...); err != nil {
+	if err := runtimes.WriteBundle(w, cache, chosen, more...); err != nil {
 		return fmt.Errorf("%w: run cloche setup first", err)
 	}
 	return w.Flush()

@@ -65,6 +65,9 @@ func entry(c *runtimes.Cache) runtimes.Entry {
 	}
 }
 
+// Entry is the editor as the cache holds it, for releases that carry it.
+func Entry(c *runtimes.Cache) runtimes.Entry { return entry(c) }
+
 func names() []string {
 	var list []string
 	for name := range packages {
