@@ -67,9 +67,11 @@ redteam: ## run the red-team suite in the folder REDTEAM (../shared/redteam), an
 		echo "$$cases"; \
 		python3 "$(REDTEAM)/run.py" --cases "$$cases" --cmd "$$adapter {request}" --mcp "$(CURDIR)/bin/cloche mcp"; \
 	done
-	@echo "over HTTP"
-	@python3 "$(REDTEAM)/run.py" --serve "$$($(MAKE) -s redteam-adapter) --serve {request} {port} {token}" \
-		--http-map "$(REDTEAM)/adapters/cloche-http.toml" --kind http-api
+	@set -e; adapter=$$($(MAKE) -s redteam-adapter); for cases in "$(REDTEAM)/cases" testdata/redteam; do \
+		echo "$$cases over HTTP"; \
+		python3 "$(REDTEAM)/run.py" --cases "$$cases" --serve "$$adapter --serve {request} {port} {token}" \
+			--http-map "$(REDTEAM)/adapters/cloche-http.toml" --kind http-api; \
+	done
 
 redteam-adapter: ## build the program through which the suite drives the engine, and print its path
 	@go build -o bin/redteam-adapter ./cmd/redteam-adapter

@@ -19,7 +19,7 @@ import (
 var seen = strings.Fields(`
 	futex nanosleep clock_nanosleep sched_yield sched_getaffinity tgkill getpid gettid rt_sigreturn rt_sigaction rt_sigprocmask
 	sigaltstack clone clone3 rseq set_robust_list exit exit_group restart_syscall epoll_pwait epoll_ctl epoll_create1 eventfd2
-	mmap munmap mprotect madvise mremap brk prctl memfd_create
+	mmap munmap mprotect madvise mremap brk prctl memfd_create getrusage
 	read write pread64 pwrite64 lseek close fcntl ioctl fstat fstatfs getdents64 pipe2 flock getrandom
 	openat newfstatat statx readlinkat mkdirat unlinkat renameat linkat symlinkat ftruncate fallocate utimensat fsync
 `)
