@@ -279,10 +279,19 @@ func TestCallsOverlap(t *testing.T) {
 	waiting := map[uint32]string{}
 	for i := range n {
 		reply, err := d.Serve(t.Context(), request(hostfuncs.OpTool, fmt.Sprintf(`{"name":"nap","async":true,"arguments":{"n":%d}}`, i)))
-		if err != nil || len(reply) != 6 || reply[1] != 0 {
+		if err != nil || reply[0] != 0 {
 			t.Fatalf("%q, %v", reply, err)
 		}
+		if reply[1] == 1 { // on a busy machine it may be done already
+			if got := string(reply[2:]); got != "\x00"+fmt.Sprint(i) {
+				t.Errorf("%q, want %d", got, i)
+			}
+			continue
+		}
 		waiting[binary.LittleEndian.Uint32(reply[2:])] = fmt.Sprint(i)
+	}
+	if len(waiting) < n/2 {
+		t.Fatalf("%d of %d calls were waited for", n-len(waiting), n)
 	}
 	given := 0
 	for id := range waiting { // some are given up, whether they have begun or not

@@ -593,8 +593,11 @@ func TestTogether(t *testing.T) {
 	begin := func(u string) uint32 {
 		t.Helper()
 		reply, err := g.ask(hostfuncs.OpFetch, m{"url": u, "async": true}, "")
-		if err != nil || reply[0] != 0 {
+		if err != nil {
 			t.Fatalf("%q, %v", reply, err)
+		}
+		if reply[0] == 1 { // on a busy machine it may be done already
+			return 0
 		}
 		return binary.LittleEndian.Uint32(reply[1:])
 	}
@@ -602,6 +605,7 @@ func TestTogether(t *testing.T) {
 	for range 9 {
 		ids[begin(slow.URL)] = true
 	}
+	delete(ids, 0)
 	hung := begin(s.URL + "/hang")
 	for len(ids) > 0 {
 		got, err := g.ask(hostfuncs.OpWait, m{"timeout_ms": 5000}, "")
