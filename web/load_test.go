@@ -89,9 +89,17 @@ var programs = []struct{ name, body string }{
 
 // BenchmarkExecute measures fresh runs over HTTP, client and server on the same machine.
 func BenchmarkExecute(b *testing.B) {
-	for _, p := range programs {
+	for _, p := range []struct {
+		name, body string
+		clients    int
+		pause      time.Duration
+	}{
+		{"python", programs[0].body, 8, 0},
+		{"javascript", programs[1].body, 8, 0},
+		{"python-half", programs[0].body, 16, 12 * time.Millisecond}, // about half of what it can do, evenly
+	} {
 		b.Run(p.name, func(b *testing.B) {
-			l := load{s: serve(b, nil), body: []byte(p.body), clients: 8}
+			l := load{s: serve(b, nil), body: []byte(p.body), clients: p.clients, pause: p.pause}
 			l.run(b, 200)
 			b.ResetTimer()
 			took := l.run(b, b.N)
