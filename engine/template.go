@@ -50,6 +50,10 @@ type templates struct {
 	// mu is held while one is loaded, so that it happens once.
 	mu   sync.Mutex
 	open map[string]*loaded
+
+	// folder is where they are, found and made once: behind a second wall a process cannot make one any more.
+	folderMu sync.Mutex
+	folder   string
 }
 
 func checkTemplateName(name string) error {
@@ -61,6 +65,12 @@ func checkTemplateName(name string) error {
 
 // templateFolder is where templates are, made if it is missing.
 func (e *Engine) templateFolder() (string, error) {
+	t := &e.templates
+	t.folderMu.Lock()
+	defer t.folderMu.Unlock()
+	if t.folder != "" {
+		return t.folder, nil
+	}
 	cache, err := runtimes.OpenCache(e.cfg.Cache)
 	if err != nil {
 		return "", err
@@ -69,6 +79,7 @@ func (e *Engine) templateFolder() (string, error) {
 	if err := errors.Join(cache.Close(), os.MkdirAll(dir, 0o700)); err != nil {
 		return "", err
 	}
+	t.folder = dir
 	return dir, nil
 }
 

@@ -115,6 +115,8 @@ func asAPIError(err error) (*apiError, error) {
 		return fail(http.StatusNotFound, codeNotFound, "there is no such session"), nil
 	case errors.Is(err, engine.ErrClosed):
 		return fail(http.StatusGone, codeExpired, "the session is over"), nil
+	case errors.Is(err, engine.ErrNoTemplate):
+		return fail(http.StatusNotFound, codeNotFound, "there is no such template: the operator builds them with cloche template build"), nil
 	case errors.Is(err, engine.ErrInvalid):
 		return invalidf("%s", plain(err)), nil
 	case errors.Is(err, engine.ErrBusy):

@@ -112,14 +112,11 @@ func (f *SandboxFields) options(language string, k *Key) (engine.Options, error)
 	if err != nil {
 		return engine.Options{}, err
 	}
-	if f.Template != "" {
-		return engine.Options{}, notFound("template", f.Template)
-	}
 	asked, err := f.Limits.engineLimits()
 	if err != nil {
 		return engine.Options{}, err
 	}
-	o := engine.Options{Language: language, Seed: f.Seed, Packages: k.Policy.Packages, Review: k.Policy.Review}
+	o := engine.Options{Language: language, Seed: f.Seed, Packages: k.Policy.Packages, Review: k.Policy.Review, Template: f.Template}
 	if o.Limits, err = k.Policy.narrow(asked, k.Policy.Limits); err != nil {
 		return o, err
 	}

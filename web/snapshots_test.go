@@ -1,8 +1,12 @@
 package web_test
 
 import (
+	"context"
+	"crypto/rand"
+	"strings"
 	"testing"
 
+	"github.com/cloche-dev/cloche/engine"
 	"github.com/cloche-dev/cloche/web"
 )
 
@@ -94,4 +98,23 @@ func TestRollbackAndHistory(t *testing.T) {
 	}
 	s.do("POST", p+"/rollback", object{"to": 7}).mustFail(400, "invalid_request", "turn 7")
 	s.do("POST", p+"/rollback", object{}).mustFail(400, "invalid_request", "to is missing")
+}
+
+func TestTemplate(t *testing.T) {
+	eng, err := shared()
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := "web-test-" + strings.ToLower(rand.Text())[:8]
+	if _, err := eng.BuildTemplate(context.Background(), name, engine.Options{Language: engine.JavaScript}, engine.Turn{Code: "var ready = 42"}); err != nil {
+		t.Fatal(err)
+	}
+	defer eng.RemoveTemplate(name)
+	s := serve(t, nil)
+	if res := s.run(object{"language": "javascript", "template": name, "code": "console.log(ready)"}, "ok"); res.Stdout != "42\n" {
+		t.Errorf("%+v", res)
+	}
+	p := s.session(object{"language": "javascript", "template": name})
+	s.execute(p+"/execute", object{"code": "if (ready !== 42) throw 1"}, "ok")
+	s.do("POST", "/v1/execute", object{"template": "none", "code": "1"}).mustFail(404, "not_found", "template")
 }

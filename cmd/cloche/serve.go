@@ -116,7 +116,11 @@ func (c *serveCmd) Run(a *app) (err error) {
 		return errors.Join(err, srv.Close())
 	}
 	if !c.NoWall {
-		report, err := raise(c.wall(settings))
+		w := c.wall(settings)
+		if w.Cache, err = a.cacheDir(); err != nil {
+			return errors.Join(err, srv.Close())
+		}
+		report, err := raise(w)
 		if err != nil {
 			return errors.Join(err, srv.Close())
 		}
@@ -148,6 +152,9 @@ func prepareRest(a *app, cfg web.Config) error {
 			return err
 		}
 	}
+	if _, err := cfg.Engine.Templates(); err != nil { // finds their folder
+		return err
+	}
 	session, err := cfg.Engine.Open(a.ctx, engine.Options{Language: engine.JavaScript})
 	if err != nil {
 		return err
@@ -160,6 +167,15 @@ func prepareRest(a *app, cfg web.Config) error {
 	defer snapshot.Close()
 	_, err = snapshot.WriteTo(io.Discard)
 	return err
+}
+
+// cacheDir is the cache folder, from which templates are read when they are first asked for.
+func (a *app) cacheDir() (string, error) {
+	cache, err := a.openCache()
+	if err != nil {
+		return "", err
+	}
+	return cache.Dir(), cache.Close()
 }
 
 // wall is what serving needs of the machine: the network, what policies mount, and the store.
