@@ -12,10 +12,11 @@
   const Ref = WeakRef;
   const deref = cloche.uncurry(WeakRef.prototype.deref);
   const slice = cloche.uncurry(String.prototype.slice);
-  const sizeOf = {
-    Map: cloche.uncurry(getOwnPropertyDescriptor(Map.prototype, "size").get),
-    Set: cloche.uncurry(getOwnPropertyDescriptor(Set.prototype, "size").get),
-  };
+  const sizes = new Map([Map, Set].map(({ prototype }) => [prototype, cloche.uncurry(getOwnPropertyDescriptor(prototype, "size").get)]));
+  sizes.get = Map.prototype.get; // whatever the program makes of Map's own
+  const TheError = Error;
+  const prepares = getOwnPropertyDescriptor(Error, "prepareStackTrace");
+  const errorsPrepare = cloche.uncurry(prepares.get), setErrorsPrepare = cloche.uncurry(prepares.set);
   const view = getOwnPropertyDescriptor(getPrototypeOf(Uint8Array.prototype), "length").get;
   const lengthOf = cloche.uncurry(view);
   const tagOf = cloche.uncurry(getOwnPropertyDescriptor(getPrototypeOf(Uint8Array.prototype), Symbol.toStringTag).get);
@@ -34,7 +35,8 @@
     if (isArray(v)) return v.length;
     const tag = tagOf(v);
     if (tag !== undefined) return lengthOf(v);
-    for (const name in sizeOf) try { return sizeOf[name](v); } catch {}
+    const size = sizes.get(getPrototypeOf(v));
+    if (size !== undefined) try { return size(v); } catch {} // made with that prototype, and no Map or Set
     return keys(v).length;
   };
 
@@ -92,8 +94,19 @@
     return told;
   };
 
-  // The card as JSON, or "" when nothing changed.
+  // The card as JSON, or "" when nothing changed. Errors on the way there are none of the program's business: its
+  // Error.prepareStackTrace is not asked.
   cloche.card = (lexicals) => {
+    const prepare = errorsPrepare(TheError);
+    if (prepare === undefined) return card(lexicals);
+    setErrorsPrepare(TheError, undefined);
+    try {
+      return card(lexicals);
+    } finally {
+      setErrorsPrepare(TheError, prepare);
+    }
+  };
+  const card = (lexicals) => {
     const added = [], changed = [], removed = [];
     let seen = 0;
     const look = (scope, name) => {
