@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/cloche-dev/cloche/engine/memimage"
 	"github.com/cloche-dev/cloche/engine/vm"
@@ -20,6 +21,10 @@ func CheckIdle(e *Engine, language string) (checked int, err error) {
 	loaded, err := l.load(context.Background())
 	if err != nil {
 		return 0, err
+	}
+	// The worker may just be making or resetting the only one.
+	for wait := 0; wait < 1000 && loaded.pool.Stats().Ready == 0; wait++ {
+		time.Sleep(5 * time.Millisecond)
 	}
 	for st := loaded.pool.Stats(); checked < st.Ready+st.Used; checked++ {
 		inst, err := loaded.pool.Get(context.Background()) // resets it, if that was not done yet
@@ -65,10 +70,14 @@ func (l *loaded) same(inst *vm.Instance) error {
 	return err
 }
 
-// MemoryOf is a copy of the linear memory of a session, in which no turn runs.
+// MemoryOf is a copy of the linear memory of a session, in which no turn runs. A session that was cut, or not used for
+// a while, has none.
 func MemoryOf(s *Session) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.sb.inst == nil {
+		return nil, nil
+	}
 	memory, ok := s.sb.inst.Memory().Read(0, uint32(s.sb.inst.Memory().Size()))
 	if !ok {
 		return nil, fmt.Errorf("%d bytes of memory cannot be read", s.sb.inst.Memory().Size())
