@@ -156,6 +156,34 @@ func TestPrivateBytes(t *testing.T) {
 	}
 }
 
+// What a large program wrote must not cost the small ones after it: pages that a run left alone are given back, but for
+// a few.
+func TestResetGivesBack(t *testing.T) {
+	data := pattern(32, 4)
+	page := os.Getpagesize()
+	l := newLinear(t, memimage.Config{Image: newImage(t, data), Method: memimage.Auto})
+	if l.Method() != memimage.Scan && l.Method() != memimage.Pagemap {
+		t.Skipf("the system does not tell private pages: %v", l.Method())
+	}
+	for _, tt := range []struct{ write, step, kept int }{{500, 1, 500}, {3, 1, 131}, {3, 1, 131}, {0, 1, 128}, {100, 3, 185}} {
+		mem := l.Reallocate(0)
+		l.While(func() {
+			for i := range tt.write {
+				mem[i*tt.step*page]++
+			}
+		})
+		if _, err := l.Reset(); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(l.Reallocate(0), data) {
+			t.Fatal("the memory differs from the image")
+		}
+		if got, err := l.PrivateBytes(); err != nil || got != uint64(tt.kept*page) {
+			t.Errorf("%d pages written: %d stay private, want %d: %v", tt.write, got/uint64(page), tt.kept, err)
+		}
+	}
+}
+
 func TestLimit(t *testing.T) {
 	data := pattern(2, 3)
 	im := newImage(t, data)

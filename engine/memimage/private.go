@@ -1,6 +1,7 @@
 package memimage
 
 import (
+	"bytes"
 	"os"
 	"runtime"
 )
@@ -14,6 +15,7 @@ type privatePages struct {
 	known   bool
 	locked  bool   // the goroutine is kept on its thread
 	regions []span // in order; they do not touch or overlap
+	spare   []span // a list that is not in use
 }
 
 // span is a stretch of whole host pages.
@@ -95,27 +97,71 @@ func (l *Linear) PrivateBytes() (n uint64, err error) {
 	return n, err
 }
 
-// writeBack gives private pages the image's bytes: in place for the first keep of them, by dropping the private copy
-// for the rest. All of them must be in the image's part.
+// keepClean is the number of bytes in private pages that a reset keeps although the last run did not change them: what
+// small programs differ in. More of them come from one large program; they would cost every later reset.
+const keepClean = 512 << 10
+
+// writeBack gives private pages the image's bytes. Pages that the run changed are written to and stay, up to
+// l.keep of them; of the others, and of those that were not changed, the private copy is dropped. All must be in the image's
+// part.
 func (l *Linear) writeBack() error {
 	regions, err := l.privateRegions()
 	if err != nil {
 		return err
 	}
-	image := l.image.Bytes()
-	budget := uint64(l.keep) * uint64(os.Getpagesize())
-	for i, r := range regions {
-		if r.length > budget {
-			for _, r := range regions[i:] {
-				if err := dontNeed(l.base[r.offset : r.offset+r.length]); err != nil {
-					return err
-				}
+	page := uint64(os.Getpagesize())
+	image, changed, clean := l.image.Bytes(), uint64(l.keep)*page, uint64(keepClean)
+	w := writeBack{linear: l, kept: l.private.spare[:0]}
+	for _, r := range regions {
+		for at := r.offset; at < r.offset+r.length; at += page {
+			now, was := l.base[at:at+page], image[at:at+page]
+			left := &clean
+			if !bytes.Equal(now, was) {
+				left = &changed
 			}
-			l.private.cut(r.offset)
-			return nil
+			if *left < page {
+				w.drop(at, page)
+				continue
+			}
+			*left -= page
+			if left == &changed {
+				copy(now, was)
+			}
+			w.keep(at, page)
 		}
-		budget -= r.length
-		copy(l.base[r.offset:r.offset+r.length], image[r.offset:])
 	}
-	return nil
+	w.flush()
+	l.private.regions, l.private.spare = w.kept, regions
+	return w.err
+}
+
+// writeBack collects stretches.
+type writeBack struct {
+	linear  *Linear
+	kept    []span
+	dropped span
+	err     error
+}
+
+func (w *writeBack) keep(at, n uint64) {
+	if last := len(w.kept) - 1; last >= 0 && w.kept[last].offset+w.kept[last].length == at {
+		w.kept[last].length += n
+		return
+	}
+	w.kept = append(w.kept, span{at, n})
+}
+
+func (w *writeBack) drop(at, n uint64) {
+	if w.dropped.offset+w.dropped.length != at {
+		w.flush()
+		w.dropped = span{offset: at}
+	}
+	w.dropped.length += n
+}
+
+func (w *writeBack) flush() {
+	if d := w.dropped; d.length > 0 && w.err == nil {
+		w.err = dontNeed(w.linear.base[d.offset : d.offset+d.length])
+	}
+	w.dropped = span{}
 }
