@@ -94,7 +94,7 @@ func describe(name string) (manifestFile, error) {
 	if err := syncFile(name); err != nil {
 		return manifestFile{}, err
 	}
-	sum, err := hashFile(name)
+	sum, err := HashFile(name)
 	if err != nil {
 		return manifestFile{}, err
 	}
@@ -181,7 +181,7 @@ func (f manifestFile) verify(dir string, euid int, hash bool) error {
 	if !hash && info.ModTime().UnixNano() == f.ModTime {
 		return nil
 	}
-	sum, err := hashFile(name)
+	sum, err := HashFile(name)
 	if err != nil {
 		return err
 	}
@@ -191,7 +191,8 @@ func (f manifestFile) verify(dir string, euid int, hash bool) error {
 	return nil
 }
 
-func hashFile(name string) (string, error) {
+// HashFile is the SHA-256 of a file, in hexadecimal.
+func HashFile(name string) (string, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return "", err

@@ -4,8 +4,6 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -292,7 +290,7 @@ func (p *pip) download(ctx context.Context, pins []string) ([]Package, error) {
 		if pkg.File == "" {
 			return nil, fmt.Errorf("%s: pip left no wheel of that name", pin)
 		}
-		if pkg.SHA256, err = hashOf(filepath.Join(p.wheels, pkg.File)); err != nil {
+		if pkg.SHA256, err = runtimes.HashFile(filepath.Join(p.wheels, pkg.File)); err != nil {
 			return nil, err
 		}
 		list = append(list, pkg)
@@ -304,17 +302,6 @@ var separators = regexp.MustCompile(`[-_.]+`)
 
 // normal is a package's name as names are compared.
 func normal(name string) string { return strings.ToLower(separators.ReplaceAllString(name, "-")) }
-
-func hashOf(name string) (string, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	_, err = io.Copy(h, f)
-	return hex.EncodeToString(h.Sum(nil)), err
-}
 
 // merge makes one archive of what the wheels would install. Of files with one name the first wheel's is taken.
 func merge(dir string, list []Package, to string) (err error) {
