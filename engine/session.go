@@ -109,11 +109,7 @@ func (s *sandbox) begin() (*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	st, err := s.describe(c)
-	if err != nil {
-		c.Release()
-	}
-	return st, err
+	return s.describe(c)
 }
 
 // session makes a session of a sandbox and its state, which it owns then. One that was not asked for by name is

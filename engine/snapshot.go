@@ -61,7 +61,6 @@ func (s *Session) Snapshot(ctx context.Context) (*Snapshot, error) {
 func (s *Session) present() (*state, error) {
 	st, err := s.sb.describe(s.now.vm.Retain())
 	if err != nil {
-		s.now.vm.Release()
 		return nil, err
 	}
 	st.turns, st.copied = s.now.turns, true

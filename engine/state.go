@@ -37,17 +37,18 @@ func (s *sandbox) freeze() (*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	st, err := s.describe(c)
-	if err != nil {
-		c.Release()
-	}
-	return st, err
+	return s.describe(c)
 }
 
-// describe makes a state of a checkpoint and what is beside the memory. The state owns the checkpoint.
-func (s *sandbox) describe(c vm.Checkpoint) (*state, error) {
+// describe makes a state of a checkpoint and what is beside the memory. The state owns the checkpoint, which is released
+// after an error.
+func (s *sandbox) describe(c vm.Checkpoint) (_ *state, err error) {
+	defer func() {
+		if err != nil {
+			c.Release()
+		}
+	}()
 	st := &state{vm: c, turns: s.turns, copied: s.copied}
-	var err error
 	if st.descriptors, err = s.state.OpenDescriptors(); err != nil {
 		return nil, err
 	}
