@@ -2,8 +2,6 @@
 package clients_test
 
 import (
-	"context"
-	"net"
 	"os"
 	"os/exec"
 	"strings"
@@ -20,27 +18,7 @@ const secret = "the key of this test"
 // serve starts a server and returns its address.
 func serve(t *testing.T) string {
 	t.Helper()
-	srv, err := web.New(web.Config{Engine: webtest.Engine(t), Keys: []*web.Key{{Name: "test", Hash: web.HashKey(secret)}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := srv.Prepare(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	served := make(chan error, 1)
-	go func() { served <- web.Serve(ctx, l, srv, web.ServeOptions{}) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-served; err != nil {
-			t.Error(err)
-		}
-	})
-	return "http://" + l.Addr().String()
+	return webtest.Serve(t, web.Config{Keys: []*web.Key{{Name: "test", Hash: web.HashKey(secret)}}})
 }
 
 // run runs a test program that ends with a line saying that all is well.

@@ -3,7 +3,6 @@ package page_test
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,29 +35,7 @@ func serve(t *testing.T) string {
 
 func serveWith(t *testing.T, site *page.Handler) string {
 	t.Helper()
-	srv, err := web.New(web.Config{
-		Engine: webtest.Engine(t), Page: site, Keys: []*web.Key{{Name: "test", Hash: web.HashKey(secret), Admin: true}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := srv.Prepare(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	served := make(chan error, 1)
-	go func() { served <- web.Serve(ctx, l, srv, web.ServeOptions{}) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-served; err != nil {
-			t.Error(err)
-		}
-	})
-	return "http://" + l.Addr().String()
+	return webtest.Serve(t, web.Config{Page: site, Keys: []*web.Key{{Name: "test", Hash: web.HashKey(secret), Admin: true}}})
 }
 
 // action is a step in the browser.

@@ -3,7 +3,9 @@
 package webtest
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"sync"
@@ -13,6 +15,7 @@ import (
 	"github.com/cloche-dev/cloche/engine"
 	"github.com/cloche-dev/cloche/limits"
 	"github.com/cloche-dev/cloche/runtimes"
+	"github.com/cloche-dev/cloche/web"
 )
 
 var shared = sync.OnceValues(func() (*engine.Engine, error) {
@@ -40,6 +43,33 @@ func Engine(t testing.TB) *engine.Engine {
 		t.Fatal(err)
 	}
 	return e
+}
+
+// Serve starts a server on loopback, which ends with the test, and returns its address. The engine is the shared one.
+func Serve(t testing.TB, c web.Config) (url string) {
+	t.Helper()
+	c.Engine = Engine(t)
+	srv, err := web.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := srv.Prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- web.Serve(ctx, l, srv, web.ServeOptions{}) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	return "http://" + l.Addr().String()
 }
 
 // Tool is the path of something that `make tools` installs, by its name in the tools' folder. Without it the test is
