@@ -33,8 +33,8 @@ type Config struct {
 	Capacity uint64
 	// Method is Auto but in tests.
 	Method Method
-	// KeepPages is the number of private host pages that a reset writes back in place, where they stay
-	// resident for the next run; it gives the rest back to the system. Zero means 4096 (16 MiB).
+	// KeepPages is the number of changed host pages that a reset writes back in place, where they stay resident for the next
+	// run; it gives the rest back to the system, and most private pages that the run left alone. Zero means 4096 (16 MiB).
 	KeepPages int
 }
 

@@ -2,7 +2,6 @@ package memimage
 
 import (
 	"bytes"
-	"os"
 	"runtime"
 )
 
@@ -109,25 +108,24 @@ func (l *Linear) writeBack() error {
 	if err != nil {
 		return err
 	}
-	page := uint64(os.Getpagesize())
-	image, changed, clean := l.image.Bytes(), uint64(l.keep)*page, uint64(keepClean)
+	image, changed, clean := l.image.Bytes(), uint64(l.keep)*hostPage, uint64(keepClean)
 	w := writeBack{linear: l, kept: l.private.spare[:0]}
 	for _, r := range regions {
-		for at := r.offset; at < r.offset+r.length; at += page {
-			now, was := l.base[at:at+page], image[at:at+page]
+		for at := r.offset; at < r.offset+r.length; at += hostPage {
+			now, was := l.base[at:at+hostPage], image[at:at+hostPage]
 			left := &clean
 			if !bytes.Equal(now, was) {
 				left = &changed
 			}
-			if *left < page {
-				w.drop(at, page)
+			if *left < hostPage {
+				w.drop(at, hostPage)
 				continue
 			}
-			*left -= page
+			*left -= hostPage
 			if left == &changed {
 				copy(now, was)
 			}
-			w.keep(at, page)
+			w.keep(at, hostPage)
 		}
 	}
 	w.flush()

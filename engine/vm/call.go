@@ -64,7 +64,7 @@ func (f *frame) Value(key any) any {
 func frameOf(ctx context.Context) *frame { return ctx.Value(frameKey{}).(*frame) }
 
 // Run gives do a context in which the instance may be called, with fuel from m. When do is back, m.Used is
-// exact. Only meanwhile may the instance's memory be written to. The goroutine stays on its thread until Run returns.
+// exact. Only meanwhile may the instance's memory be written to. See [memimage.Linear.While].
 func (i *Instance) Run(ctx context.Context, m *Meter, do func(context.Context) error) error {
 	if m.size == 0 {
 		m.size, m.yieldEvery = sliceFirst, yieldSeldom/2
