@@ -92,11 +92,9 @@ func Load(ctx context.Context, s Spec, o Options) (_ *Baked, err error) {
 			err = errors.Join(err, b.Close())
 		}
 	}()
-	dirs := map[string]string{}
-	for _, name := range s.Artifacts {
-		if dirs[name], err = cache.Artifact(ctx, name, o.Progress); err != nil {
-			return nil, err
-		}
+	dirs, err := cache.Artifacts(ctx, s.Artifacts, o.Progress)
+	if err != nil {
+		return nil, err
 	}
 	if b.Template, err = template(s, dirs); err != nil {
 		return nil, err
@@ -267,7 +265,7 @@ var bootTime = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // boot starts the interpreter in a cold instance and writes its image into dir. The interpreter sees a fixed time and
 // fixed random numbers, so that the image is the same bytes wherever it is made: a program then costs the same fuel on
-// every machine, and what was saved over the image on one can be loaded on another. What must differ from run to run
+// every machine. What must differ from run to run
 // is renewed when a run starts; that the secret of Python's string hashes is not is documented.
 func (b *Baked) boot(ctx context.Context, s Spec, prog program, data, dir string) (err error) {
 	inst, err := b.Module.New(ctx, vm.State{}, memimage.MaxBytes)

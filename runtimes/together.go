@@ -4,29 +4,37 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
-// Artifacts is [Cache.Artifact] for several small ones of one ecosystem: what is missing is downloaded by one run of its
-// client, since starting that takes longer than the download. It returns the folders by name.
+// smallArtifact is the size in bytes up to which the download takes less time than the start of its client.
+const smallArtifact = 4 << 20
+
+// Artifacts is [Cache.Artifact] for several: the small ones that are missing are downloaded by one run of each ecosystem's
+// client. It returns the folders by name.
 func (c *Cache) Artifacts(ctx context.Context, names []string, p Progress) (dirs map[string]string, err error) {
 	if p == nil {
 		p = Silent{}
 	}
-	var all, missing []Artifact
+	var all []Artifact
+	missing := map[string][]Artifact{} // by ecosystem
 	for _, name := range names {
 		a, err := LookupArtifact(name)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, a)
-		if c.Has(a.entry(), false) != nil {
-			missing = append(missing, a)
+		if a.Bytes <= smallArtifact && c.Has(a.entry(), false) != nil {
+			missing[a.Ecosystem] = append(missing[a.Ecosystem], a)
 		}
 	}
-	if err := c.together(ctx, missing, p); err != nil {
-		return nil, err
+	for _, ecosystem := range slices.Sorted(maps.Keys(missing)) {
+		if err := c.together(ctx, missing[ecosystem], p); err != nil {
+			return nil, err
+		}
 	}
 	dirs = map[string]string{}
 	for _, a := range all {
@@ -37,15 +45,10 @@ func (c *Cache) Artifacts(ctx context.Context, names []string, p Progress) (dirs
 	return dirs, nil
 }
 
-// together fetches artifacts by one run of their client.
+// together fetches artifacts of one ecosystem by one run of its client.
 func (c *Cache) together(ctx context.Context, list []Artifact, p Progress) (err error) {
 	if len(list) < 2 {
 		return nil // one is fetched as it always is
-	}
-	for _, a := range list[1:] {
-		if a.Ecosystem != list[0].Ecosystem {
-			return fmt.Errorf("artifacts %s and %s are of different ecosystems", list[0].Name, a.Name)
-		}
 	}
 	tmp, err := os.MkdirTemp(c.dir, ".tmp-together-*")
 	if err != nil {
