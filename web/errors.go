@@ -134,12 +134,18 @@ func plain(err error) string {
 	return text
 }
 
+// info is what a client is told of the error.
+func (e *apiError) info() ErrorInfo {
+	return ErrorInfo{Code: e.code, Message: e.message, Details: e.details}
+}
+
 // writeError answers with an error. Nothing may have been written.
 func (x *exchange) writeError(e *apiError) {
-	body := ErrorBody{ErrorInfo{Code: e.code, Message: e.message, Details: e.details, RequestID: x.id}}
+	body := ErrorBody{e.info()}
 	if e.status == http.StatusUnauthorized {
-		body.Error.RequestID = ""
 		x.Header().Set("WWW-Authenticate", `Bearer realm="cloche"`)
+	} else {
+		body.Error.RequestID = x.id
 	}
 	x.dropBody()
 	if e.retryAfter > 0 {

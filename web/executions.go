@@ -11,7 +11,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"github.com/cloche-dev/cloche/engine"
 )
 
 // execution is one run: while it runs, who may stop it and what it has done so far; afterwards its answer.
@@ -38,7 +37,6 @@ type execution struct {
 	done chan struct{} // closed when the fields below are set
 	// answer is the Result as JSON; err is set instead when there is none.
 	answer []byte
-	status engine.Status
 	err    error
 }
 
@@ -147,6 +145,11 @@ func (s *Server) cancelExecution(x *exchange, c echo.Context) error {
 		return err
 	}
 	run.cancel(errCancelled)
+	return s.await(x, run)
+}
+
+// await sends the Result of a run once it has ended, unless the client leaves first.
+func (s *Server) await(x *exchange, run *execution) error {
 	select {
 	case <-run.done:
 		return s.answer(x, run)

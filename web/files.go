@@ -89,11 +89,7 @@ func fileError(err error) error {
 }
 
 func (s *Server) listFiles(x *exchange, c echo.Context) error {
-	dir := c.QueryParam("path")
-	if dir == "" {
-		dir = workDir
-	}
-	dir, err := checkPath(dir)
+	dir, err := checkPath(c.QueryParam("path"))
 	if err != nil {
 		return err
 	}

@@ -134,12 +134,7 @@ func (s *Server) repeat(x *exchange, m *remembered, err error) error {
 		if f := streamFormat(x.r); f != formatNone {
 			return s.stream(x, m.run, f, 0, false)
 		}
-		select {
-		case <-m.run.done:
-			return s.answer(x, m.run)
-		case <-x.r.Context().Done():
-			return nil
-		}
+		return s.await(x, m.run)
 	case m.body != nil:
 		x.Header().Set("Location", m.path)
 		x.writeJSON(http.StatusCreated, m.body)

@@ -27,7 +27,6 @@ type metrics struct {
 	tools     *prometheus.CounterVec
 	requests  *prometheus.CounterVec
 	responses *prometheus.CounterVec
-	refused   *prometheus.CounterVec
 }
 
 func newMetrics(s *Server) *metrics {
@@ -54,7 +53,6 @@ func newMetrics(s *Server) *metrics {
 		tools:     counters("cloche_tool_calls_total", "Calls of tools.", "outcome"),
 		requests:  counters("cloche_http_requests_total", "Requests of programs to the network.", "allowed"),
 		responses: counters("cloche_responses_total", "Answers, by route and status.", "route", "code"),
-		refused:   counters("cloche_refused_total", "Requests that were not carried out.", "code"),
 	}
 	m.waits = histograms("cloche_queue_seconds", "Time that programs waited for a place to run.", prometheus.ExponentialBuckets(0.0001, 4, 9)).WithLabelValues().(prometheus.Histogram)
 	m.disk = histograms("cloche_disk_bytes", "Bytes in the files of a sandbox at the end of a run.", prometheus.ExponentialBuckets(1<<10, 8, 8)).WithLabelValues().(prometheus.Histogram)

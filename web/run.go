@@ -36,14 +36,14 @@ func (s *Server) execute(x *exchange, _ echo.Context) error {
 	if err != nil {
 		return err
 	}
-	run := s.newExecution(x, "", o.Language, &req.TurnFields)
-	run.network = o.Network != nil
 	if o.Tools, err = registry(req.Tools); err != nil {
 		return err
 	}
 	if o.Tools != nil && streamFormat(x.r) == formatNone && !prefersAsync(x.r) {
 		return invalidf("tools need a stream, by which their calls come: send Accept: text/event-stream or application/x-ndjson, or Prefer: respond-async")
 	}
+	run := s.newExecution(x, "", o.Language, &req.TurnFields)
+	run.network = o.Network != nil
 	if req.Snapshot != "" {
 		return s.perform(x, run, s.fromSnapshot(run, &req, o, t))
 	}
@@ -182,7 +182,6 @@ func (s *Server) drive(run *execution, p program) {
 	ctx = withExecution(ctx, run)
 	res, files, err = p.run(ctx, func(e engine.Event) { run.log.add(eventOf(e), ctx.Done(), until) })
 	if err == nil {
-		run.status = res.Status
 		if res.Error != nil {
 			run.log.add(event{kind: "error", data: fields(res.Error)}, nil, time.Time{})
 		}
@@ -203,7 +202,7 @@ func (x *execution) last() event {
 		return event{kind: "end", data: append([]byte(`"result":`), x.answer...)}
 	}
 	e, _ := asAPIError(x.err)
-	return event{kind: "end", data: fields(ErrorBody{ErrorInfo{Code: e.code, Message: e.message, Details: e.details}})}
+	return event{kind: "end", data: fields(ErrorBody{e.info()})}
 }
 
 // answerOf is the Result as JSON, with the files that were asked for.

@@ -17,6 +17,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -96,8 +97,7 @@ type handler func(x *exchange, c echo.Context) error
 // route lists all that is answered.
 func (s *Server) route() {
 	e := echo.New()
-	e.HideBanner, e.HidePort = true, true
-	e.Logger.SetOutput(discard{})
+	e.Logger.SetOutput(io.Discard) // what there is to say, the server says itself
 	e.HTTPErrorHandler = func(err error, c echo.Context) { s.fail(exchangeOf(c), err) }
 	for _, r := range s.table() {
 		e.Add(r.method, r.path, func(c echo.Context) error {
@@ -162,11 +162,6 @@ type route struct {
 	method, path string
 	handle       handler
 }
-
-// discard is where echo's own log goes: what there is to say, the server says itself.
-type discard struct{}
-
-func (discard) Write(p []byte) (int, error) { return len(p), nil }
 
 // exchange is one request and its answer: the ResponseWriter that handlers see.
 type exchange struct {

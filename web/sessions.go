@@ -467,6 +467,7 @@ func (s *Server) executeTurn(x *exchange, c echo.Context) error {
 		return err
 	}
 	if err := sn.acquire(x.r.Context(), run); err != nil {
+		run.cancel(nil)
 		return err
 	}
 	return s.perform(x, run, p)
@@ -541,9 +542,7 @@ func (s *Server) interruptSession(x *exchange, c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	sn.mu.Lock()
-	turn := sn.turn
-	sn.mu.Unlock()
+	turn := sn.current()
 	if turn == nil {
 		return x.reply(http.StatusOK, Interrupted{})
 	}

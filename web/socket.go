@@ -134,7 +134,7 @@ func (k *socket) read() error {
 		if fault != nil {
 			k.s.fault(k.x, "message failed")
 		}
-		if k.write(refusal{"refused", ErrorInfo{Code: e.code, Message: e.message, Details: e.details}}) != nil {
+		if k.write(refusal{"refused", e.info()}) != nil {
 			return nil
 		}
 	}
@@ -186,6 +186,7 @@ func (k *socket) execute(req *TurnRequest) error {
 		p.turn.Stdin = stdin
 	}
 	if err := k.sn.acquire(k.ctx, run); err != nil {
+		run.cancel(nil)
 		return err
 	}
 	release := p.over
@@ -204,7 +205,7 @@ func (k *socket) execute(req *TurnRequest) error {
 	k.turns.Go(func() {
 		if err := k.s.start(k.ctx, run, p); err != nil {
 			e, _ := asAPIError(err)
-			_ = k.write(refusal{"refused", ErrorInfo{Code: e.code, Message: e.message}})
+			_ = k.write(refusal{"refused", e.info()})
 			return
 		}
 		go k.s.drive(run, p)

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -103,19 +104,12 @@ func (x *execution) call(ctx context.Context, name string, arguments json.RawMes
 	select {
 	case a := <-answer:
 		if a.Error != nil {
-			return nil, &hostfuncs.Refusal{Name: orText(a.Error.Name, "ToolError"), Message: a.Error.Message}
+			return nil, &hostfuncs.Refusal{Name: cmp.Or(a.Error.Name, "ToolError"), Message: a.Error.Message}
 		}
 		return a.Result, nil
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-}
-
-func orText(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }
 
 // answerCall gives a call its result. Each is answered once.

@@ -103,7 +103,7 @@ func run(client context.Context, s *engine.Session, t engine.Turn, env map[strin
 	if err != nil {
 		return nil, err
 	}
-	return res, restoreEnv(ctx, s, env, runtime)
+	return res, quietly(ctx, s, restoreCode[runtime])
 }
 
 // Programs that set variables of the environment for one program, and put back what was there.
@@ -128,10 +128,6 @@ func setEnv(ctx context.Context, s *engine.Session, env map[string]string, runti
 		return err
 	}
 	return quietly(ctx, s, fmt.Sprintf(setCode[runtime], text))
-}
-
-func restoreEnv(ctx context.Context, s *engine.Session, _ map[string]string, runtime string) error {
-	return quietly(ctx, s, restoreCode[runtime])
 }
 
 func quietly(ctx context.Context, s *engine.Session, code string) error {

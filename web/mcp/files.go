@@ -110,13 +110,10 @@ func (c *connection) addFiles(s *sdk.Server) {
 
 // absolute is the full path of what a tool was given.
 func absolute(p string) string {
-	if p == "" {
-		return "/data"
+	if path.IsAbs(p) {
+		return path.Clean(p)
 	}
-	if !path.IsAbs(p) {
-		p = "/data/" + p
-	}
-	return path.Clean(p)
+	return path.Join("/data", p)
 }
 
 func (c *connection) list(ctx context.Context, _ *sdk.CallToolRequest, in listInput) (*sdk.CallToolResult, listOutput, error) {
