@@ -265,8 +265,8 @@ var bootTime = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // boot starts the interpreter in a cold instance and writes its image into dir. The interpreter sees a fixed time and
 // fixed random numbers, so that the image is the same bytes wherever it is made: a program then costs the same fuel on
-// every machine. What must differ from run to run
-// is renewed when a run starts; that the secret of Python's string hashes is not is documented.
+// every machine. What must differ from run to run is renewed when a run starts; that the secret of Python's string hashes
+// is not is documented.
 func (b *Baked) boot(ctx context.Context, s Spec, prog program, data, dir string) (err error) {
 	inst, err := b.Module.New(ctx, vm.State{}, memimage.MaxBytes)
 	if err != nil {

@@ -83,6 +83,15 @@ func bundleFolder(z *zip.Writer, dir, folder string) error {
 	return nil
 }
 
+// inBundle says whether an entry will come from the bundle, or from the error of reading it.
+func inBundle(bundle, folder string) bool {
+	if bundle == "" {
+		return false
+	}
+	z, err := zip.NewReader(strings.NewReader(bundle), int64(len(bundle)))
+	return err != nil || slices.ContainsFunc(z.File, func(f *zip.File) bool { return strings.HasPrefix(f.Name, folder+"/") })
+}
+
 // unbundle unpacks an entry into the folder to. It says whether the bundle has it.
 func unbundle(bundle, folder, to string) (found bool, err error) {
 	if bundle == "" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -27,7 +28,9 @@ func (c *Cache) Artifacts(ctx context.Context, names []string, p Progress) (dirs
 			return nil, err
 		}
 		all = append(all, a)
-		if a.Bytes <= smallArtifact && c.Has(a.entry(), false) != nil {
+		folder := a.entry().folder()
+		_, err = os.Lstat(filepath.Join(c.dir, folder)) // one that is damaged is artifact's to see
+		if a.Bytes <= smallArtifact && errors.Is(err, fs.ErrNotExist) && !inBundle(bundled, folder) {
 			missing[a.Ecosystem] = append(missing[a.Ecosystem], a)
 		}
 	}

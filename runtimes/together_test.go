@@ -1,6 +1,7 @@
 package runtimes
 
 import (
+	"archive/zip"
 	"errors"
 	"os"
 	"path/filepath"
@@ -58,5 +59,42 @@ func TestTogether(t *testing.T) {
 	err = tempCache(t).together(t.Context(), list, Silent{})
 	if _, ok := errors.AsType[*HashError](err); !ok {
 		t.Errorf("another archive than the pinned one: %v", err)
+	}
+}
+
+// TestArtifactsFromBundle checks that nothing is downloaded of what the program carries.
+func TestArtifactsFromBundle(t *testing.T) {
+	names := []string{"h11", "idna"}
+	var b strings.Builder
+	z := zip.NewWriter(&b)
+	for _, name := range names {
+		a, err := LookupArtifact(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := z.Create(a.entry().folder() + "/" + a.File)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write([]byte(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { SetBundle("") })
+	SetBundle(b.String())
+	t.Setenv("PATH", t.TempDir()) // no client is there to be run
+
+	dirs, err := tempCache(t).Artifacts(t.Context(), names, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		files, err := filepath.Glob(filepath.Join(dirs[name], name+"-*.whl"))
+		if err != nil || len(files) != 1 {
+			t.Errorf("%s: %v, %v", name, files, err)
+		}
 	}
 }
