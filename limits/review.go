@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"sync"
 )
 
 // Review is what a program may not use, looked for in its source by the parser of its language before it runs.
@@ -13,7 +14,10 @@ type Review struct {
 	Deny []string
 }
 
-var denied = regexp.MustCompile(`^[\pL_$@][\pL\pN_$@/:-]*(\.[\pL_$][\pL\pN_$]*)*$`)
+// denied is costly to compile, and needed by few programs.
+var denied = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[\pL_$@][\pL\pN_$@/:-]*(\.[\pL_$][\pL\pN_$]*)*$`)
+})
 
 // maxDenied bounds the names of a review.
 const maxDenied = 1000
@@ -25,7 +29,7 @@ func (r Review) Check() error {
 	}
 	var errs []error
 	for _, n := range r.Deny {
-		if len(n) > 200 || !denied.MatchString(n) {
+		if len(n) > 200 || !denied().MatchString(n) {
 			errs = append(errs, fmt.Errorf("denied name %q: it must be a module, a part of one or a global, such as subprocess, os.system or eval", n))
 		}
 	}

@@ -49,9 +49,6 @@ func (t *Table) Failf(key, format string, args ...any) {
 	}
 }
 
-// Has says whether the table has a key.
-func (t *Table) Has(key string) bool { _, ok := t.keys[key]; return ok }
-
 // Names are the keys of a table whose keys are names of the user's, as they stand in the file.
 func (t *Table) Names() []string { return t.doc.order(t.keys) }
 
@@ -143,50 +140,31 @@ func (t *Table) Duration(key string, low, high time.Duration) time.Duration {
 	return time.Duration(t.number(key, kindDuration, uint64(low), uint64(high)))
 }
 
-// Limits are limits; see [Policy].
-func (t *Table) Limits(key string) Limits {
+// read is what a key holds as the policy reads it; the zero value when the key is missing.
+func read[T any](t *Table, key string, as func(toml.Primitive) T) (out T) {
 	t.known = append(t.known, key)
 	if v, ok := t.keys[key]; ok {
-		return t.doc.limits(t.name(key), v)
+		return as(v)
 	}
-	return Limits{}
+	return out
+}
+
+// Limits are limits; see [Policy].
+func (t *Table) Limits(key string) Limits {
+	return read(t, key, func(v toml.Primitive) Limits { return t.doc.limits(t.name(key), v) })
 }
 
 // Mounts are mounts; see [Policy].
-func (t *Table) Mounts(key string) []Mount {
-	t.known = append(t.known, key)
-	if v, ok := t.keys[key]; ok {
-		return t.doc.mounts(v)
-	}
-	return nil
-}
+func (t *Table) Mounts(key string) []Mount { return read(t, key, t.doc.mounts) }
 
 // Env are environment variables; see [Policy].
-func (t *Table) Env(key string) map[string]string {
-	t.known = append(t.known, key)
-	if v, ok := t.keys[key]; ok {
-		return t.doc.env(v)
-	}
-	return nil
-}
+func (t *Table) Env(key string) map[string]string { return read(t, key, t.doc.env) }
 
 // Network is what may be fetched; see [Policy]. Nil when the key is missing.
-func (t *Table) Network(key string) *Network {
-	t.known = append(t.known, key)
-	if v, ok := t.keys[key]; ok {
-		return t.doc.network(v)
-	}
-	return nil
-}
+func (t *Table) Network(key string) *Network { return read(t, key, t.doc.network) }
 
 // Review is what programs may not use; see [Policy].
-func (t *Table) Review(key string) Review {
-	t.known = append(t.known, key)
-	if v, ok := t.keys[key]; ok {
-		return t.doc.review(v)
-	}
-	return Review{}
-}
+func (t *Table) Review(key string) Review { return read(t, key, t.doc.review) }
 
 // Table is a table in the table. One that is missing is empty.
 func (t *Table) Table(key string) *Table {
