@@ -71,11 +71,7 @@ func (t *tool) declaration() Declaration {
 	if len(in.root.Required) == 0 {
 		arguments = "args?: " + in.typeScript(in.root, 0)
 	}
-	_, short, dotted := strings.Cut(t.Name, ".")
-	if !dotted {
-		short = t.Name
-	}
-	d.TypeScript = fmt.Sprintf("%s(%s): Promise<%s>;", short, arguments, out.typeScript(out.root, 0))
+	d.TypeScript = fmt.Sprintf("%s(%s): Promise<%s>;", d.shortName(), arguments, out.typeScript(out.root, 0))
 	return d
 }
 

@@ -32,7 +32,7 @@ const (
 //	started --(its turn)--> running --> ready --(collected by wait)--> gone
 //	   |________________________|_________|__ cancelled, or the run ends
 //
-// Its methods are called by the run's goroutine only; the work runs on others, which touch nothing but what mu guards.
+// Its methods are called by the run's goroutine only; the work, but for that of Now, runs on others, which touch nothing but what mu guards.
 type Calls struct {
 	// OnCancel is told of an id that the program gave up and that is no call's. Nil: nobody is.
 	OnCancel func(id uint32)
@@ -104,7 +104,7 @@ func (c *Calls) Close() {
 }
 
 // Do does work for a request of size bytes, on a goroutine of its own. When async is false it waits and returns the
-// reply; else it returns the call's id at once, and the reply comes by wait. end is called once, with an error that wraps
+// reply; else it waits a moment and returns the reply, if it is there, or the call's id, whose reply comes by wait. end is called once, with an error that wraps
 // context.Canceled for a call that was given up.
 func (c *Calls) Do(ctx context.Context, size int, async bool, work func(context.Context) ([]byte, error), end ending) ([]byte, error) {
 	p := &call{work: work, end: end, held: size, async: async, done: make(chan struct{})}

@@ -41,8 +41,8 @@ const (
 	maxResult      = 8 << 20
 )
 
-// handle answers [OpTool]: {"name": tool, "arguments": {...}, "async": bool}. The reply is the result, JSON; when async, it
-// is the id of the call.
+// handle answers [OpTool]: {"name": tool, "arguments": {...}, "async": bool}. The reply is the result, JSON; when async, a
+// byte: 0 and the id of the call, or 1 and the frame of a reply that is there already.
 func (t *Tools) handle(ctx context.Context, payload []byte) ([]byte, error) {
 	var name string
 	var arguments json.RawMessage
@@ -113,7 +113,7 @@ func (t *Tools) admit(name string, arguments json.RawMessage) (*tool, error) {
 	return tool, nil
 }
 
-// call makes a call, on a goroutine of its own.
+// call makes a call.
 func (t *Tools) call(ctx context.Context, tool *tool, arguments json.RawMessage) ([]byte, error) {
 	if tool.Timeout > 0 {
 		var stop context.CancelFunc

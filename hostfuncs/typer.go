@@ -183,7 +183,7 @@ func typeScriptObject(fields []field) string {
 	return "{ " + strings.Join(parts, "; ") + " }"
 }
 
-// literals are values as both languages write them: texts and whole numbers.
+// literals are values as both languages write them: texts and numbers.
 func literals(values []any) ([]string, bool) {
 	var texts []string
 	for _, v := range values {
