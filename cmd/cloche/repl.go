@@ -60,9 +60,7 @@ func (c *replCmd) Run(a *app) (err error) {
 		r.out.leaveMounted(p.mounts)
 		defer func() { err = errors.Join(err, r.out.Close()) }()
 	}
-	eng, err := engine.New(engine.Config{
-		Cache: a.getenv("CLOCHE_CACHE"), Limits: p.limits, MaxIdle: 1, MaxSandboxes: 1, Progress: newProgress(a.err),
-	})
+	eng, err := a.engine(p.limits)
 	if err != nil {
 		return err
 	}

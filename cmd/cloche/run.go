@@ -92,9 +92,7 @@ func (c *runCmd) Run(a *app) (err error) {
 	}
 	defer closeStdin()
 
-	eng, err := engine.New(engine.Config{
-		Cache: a.getenv("CLOCHE_CACHE"), Limits: p.limits, MaxIdle: 1, MaxSandboxes: 1, Progress: newProgress(a.err),
-	})
+	eng, err := a.engine(p.limits)
 	if err != nil {
 		return err
 	}

@@ -52,8 +52,12 @@ func run(ctx context.Context, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
-	if res, err := session.Run(ctx, engine.Turn{Code: prepare}); err != nil || res.Err() != nil {
-		return errors.Join(err, res.Err())
+	res, err := session.Run(ctx, engine.Turn{Code: prepare})
+	if err == nil {
+		err = res.Err()
+	}
+	if err != nil {
+		return err
 	}
 	degrees := []int{1, 3, 5, 7}
 	var turns []engine.Turn
@@ -80,7 +84,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	if err := compared.Keep(ctx, best); err != nil {
 		return err
 	}
-	res, err := session.Run(ctx, engine.Turn{Code: "print('kept degree', degree)"})
+	res, err = session.Run(ctx, engine.Turn{Code: "print('kept degree', degree)"})
 	if err != nil {
 		return err
 	}
