@@ -90,7 +90,7 @@ class Loop(base_events.BaseEventLoop):
         if sock is not None:
             host, port = sock.getpeername()
         elif not net.offered():
-            raise OSError(errno.ENETUNREACH, closed.NO_NETWORK)
+            closed.no_network()
         protocol = protocol_factory()
         transport = net.Transport(self, protocol, (host, port), bool(ssl))
         protocol.connection_made(transport)

@@ -33,10 +33,6 @@ def offered():
     return True
 
 
-def refuse(*args, **kwargs):
-    raise OSError(errno.ENETUNREACH, _CLOSED)
-
-
 def _request(method, url, headers, body, timeout):
     head = {"method": method, "url": url, "headers": headers, "redirect": "manual"}
     if body:
@@ -138,7 +134,7 @@ class socket:
 
     def __init__(self, family=-1, type=-1, proto=-1, fileno=None):
         if not offered():
-            raise OSError(errno.ENETUNREACH, closed.NO_NETWORK)
+            closed.no_network()
         self.family = _socket.AF_INET if family == -1 else family
         self.type = _socket.SOCK_STREAM if type == -1 else type
         self.proto = max(proto, 0)

@@ -2,7 +2,8 @@
 
 The driver calls turn() by its address, with no arguments; it gives None, always. Frame (little
 endian): flags u8, length of the file name u16, length of the source u32, name, source, and, with
-flag 4, JSON with what is rarely there: args, env, inputs, seed. With flag 8 the memory is a copy of another session's.
+flag 4, JSON with what is rarely there: args, env, inputs, paths, tools, deny, seed. With flag 8 the
+memory is a copy of another session's.
 """
 
 import ast
@@ -198,7 +199,7 @@ def _compile(source, name):
     """
     body = source.rstrip()
     if not body or body[-1] == ";":
-        return (_statements(source, name),), None
+        return (compile(source, name, "exec", _FLAGS, True),), None
     start = body.rfind("\n") + 1
     line = body[start:]
     # The commonest end is an assignment that is one whatever stands before it.
@@ -209,7 +210,7 @@ def _compile(source, name):
         and line[to + 1 : to + 2] not in ("", "=")
         and _SIMPLE.isdisjoint(line)
     ):
-        return (_statements(source, name),), None
+        return (compile(source, name, "exec", _FLAGS, True),), None
     while start and _CONTINUES.match(body, start):
         start = body.rfind("\n", 0, start - 1) + 1
     parts = None
@@ -232,12 +233,8 @@ def _compile(source, name):
     return [code for code in statements if code is not None], last
 
 
-def _statements(source, name):
-    return _parse(source, name, _FLAGS)
-
-
 def _by_tree(source, name):
-    tree = _parse(source, name, _FLAGS | ast.PyCF_ONLY_AST)
+    tree = compile(source, name, "exec", _FLAGS | ast.PyCF_ONLY_AST, True)
     last = None
     if tree.body and isinstance(tree.body[-1], ast.Expr):
         last = ast.Expression(tree.body.pop().value)
@@ -245,10 +242,6 @@ def _by_tree(source, name):
     if last is not None:
         last = compile(last, name, "eval", _FLAGS | code.co_flags & _FUTURES, True)
     return (code,), last
-
-
-def _parse(source, name, flags):
-    return compile(source, name, "exec", flags, True)
 
 
 # Failing.
