@@ -44,7 +44,10 @@ func hosts() []host {
 			return context.Background(), hostedConfig().WithFSConfig(wazero.NewFSConfig().WithDirMount(dir, "/")).WithSysWalltime().WithSysNanotime()
 		}},
 		{"folder", func(b *testing.B, r wazero.Runtime, dir string) (context.Context, wazero.ModuleConfig) {
-			return ours(b, r, hostFolder(b, dir))
+			return ours(b, r, hostFolder(b, dir, vfs.HostDirOptions{}))
+		}},
+		{"bounded", func(b *testing.B, r wazero.Runtime, dir string) (context.Context, wazero.ModuleConfig) {
+			return ours(b, r, hostFolder(b, dir, vfs.HostDirOptions{GrowBytes: 1 << 30, GrowNames: 1 << 20})) // as sandboxes have it
 		}},
 		{"memory", func(b *testing.B, r wazero.Runtime, dir string) (context.Context, wazero.ModuleConfig) {
 			ns := newNamespace(b, vfs.Options{Bytes: 1 << 30})

@@ -521,7 +521,7 @@ func decode(b []byte) modelOp {
 // runModel runs a program on all three and compares each answer.
 func runModel(t *testing.T, program []byte) {
 	k := newKernel(t)
-	folder := newOurs(t, hostFolder(t, t.TempDir()))
+	folder := newOurs(t, hostFolder(t, t.TempDir(), vfs.HostDirOptions{}))
 	memory := newOurs(t, newNamespace(t, vfs.Options{}))
 	var log []string
 	for _, f := range []files{k, folder, memory} {

@@ -158,13 +158,14 @@ func hostNamespace(t *testing.T, root string) *vfs.Namespace {
 	if err := os.CopyFS(dir, os.DirFS(root)); err != nil {
 		t.Fatal(err)
 	}
-	return hostFolder(t, dir)
+	return hostFolder(t, dir, vfs.HostDirOptions{})
 }
 
 // hostFolder mounts a folder of the host at "/", for writing.
-func hostFolder(t testing.TB, dir string) *vfs.Namespace {
+func hostFolder(t testing.TB, dir string, o vfs.HostDirOptions) *vfs.Namespace {
 	t.Helper()
-	folder, err := vfs.OpenHostDir(dir, vfs.HostDirOptions{Write: true})
+	o.Write = true
+	folder, err := vfs.OpenHostDir(dir, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -730,12 +730,10 @@ func (f *hostFile) WriteAt(p []byte, off int64) (int, error) {
 	return n, hostError(err)
 }
 
+// size is asked by seeking, which costs two thirds of a stat; the position in the file is used by nobody.
 func (f *hostFile) size() (int64, error) {
-	fi, err := f.f.Stat()
-	if err != nil {
-		return 0, hostError(err)
-	}
-	return fi.Size(), nil
+	size, err := f.f.Seek(0, io.SeekEnd)
+	return size, hostError(err)
 }
 
 // Append is not atomic against other programs that write to the file.
