@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
-
 )
 
 // execution is one run: while it runs, who may stop it and what it has done so far; afterwards its answer.
