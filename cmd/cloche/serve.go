@@ -39,6 +39,8 @@ type serveCmd struct {
 func (serveCmd) Help() string {
 	return `Clients send the header "Authorization: Bearer K". The server listens on the loopback address unless told otherwise; for another address the key must have 32 characters or more.
 
+It answers once the interpreters are loaded and the second wall stands; until then clients that connect wait.
+
 SIGTERM or Ctrl-C ends it in order: running programs get 20 seconds, and every finished result is delivered.
 
 ` + exitHelpOther
@@ -104,8 +106,7 @@ func (c *serveCmd) Run(a *app) (err error) {
 	if err != nil {
 		return usageError{err}
 	}
-	served := make(chan error, 1)
-	go func() { served <- web.Serve(a.ctx, l, srv, options) }()
+	// Who connects meanwhile waits: nobody is answered before the wall stands.
 	if err := srv.Prepare(a.ctx); err != nil && a.ctx.Err() == nil {
 		return errors.Join(err, srv.Close())
 	}
@@ -142,7 +143,7 @@ func (c *serveCmd) Run(a *app) (err error) {
 	if made != "" {
 		fmt.Fprintf(a.out, "cloche: key for this run: %s\n", made)
 	}
-	return <-served
+	return web.Serve(a.ctx, l, srv, options)
 }
 
 // prepareRest does what cannot be done behind the wall: packages are set up, and the key of snapshots is read or made.

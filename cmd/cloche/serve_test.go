@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cloche-dev/cloche/cmd/cloche/internal/wall"
 	"github.com/cloche-dev/cloche/web"
 )
 
@@ -143,6 +145,45 @@ func TestServeWrongUsage(t *testing.T) {
 			t.Errorf("%v: status %d, %s", c.args, code, stderr.String())
 		}
 	}
+}
+
+// TestServeWaitsForItsWall: who connects before the second wall stands is answered when it does.
+func TestServeWaitsForItsWall(t *testing.T) {
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := free.Addr().String()
+	free.Close()
+	answered := make(chan error, 1)
+	before := raise
+	defer func() { raise = before }()
+	raise = func(wall.Config) (wall.Report, error) {
+		go func() {
+			res, err := http.Get("http://" + addr + "/healthz")
+			if err == nil {
+				res.Body.Close()
+			}
+			answered <- err
+		}()
+		select {
+		case err := <-answered:
+			t.Errorf("it answered before the wall stood: %v", err)
+			answered <- nil
+		case <-time.After(300 * time.Millisecond):
+		}
+		return nil, nil
+	}
+	_, _, stop := startServe(t, map[string]string{"CLOCHE_KEY": "k"}, "--listen", addr)
+	select {
+	case err := <-answered:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("it did not answer after the wall stood")
+	}
+	stop()
 }
 
 // TestKey: what cloche key prints is a secret and the hash of it.
