@@ -163,10 +163,19 @@ func (e *Engine) language(name string) (*language, error) {
 
 // Run runs a job in a fresh sandbox.
 func (e *Engine) Run(ctx context.Context, j Job) (*Result, error) {
+	if j.Receipt {
+		return e.runRecorded(ctx, j)
+	}
+	return e.run(ctx, j, nil)
+}
+
+// run runs a job, with its host's answers on a tape if there is one.
+func (e *Engine) run(ctx context.Context, j Job, answers tape) (*Result, error) {
 	sb, err := e.sandbox(ctx, j.options())
 	if err != nil {
 		return nil, err
 	}
+	sb.tape = answers
 	res, err := sb.run(ctx, j.turn())
 	if err == nil {
 		res.files = sb.tree.files()

@@ -128,6 +128,9 @@ type Job struct {
 	Tools    *hostfuncs.Registry
 	Packages []string
 	Review   limits.Review
+	// Receipt asks for a record of the run by which it can be repeated; see [Receipt]. Seed and Clock are then chosen if they
+	// are not given, standard input is read to its end before the program starts, and there can be no Mounts.
+	Receipt bool
 }
 
 func (j Job) options() Options {

@@ -59,6 +59,8 @@ type Result struct {
 	Usage        limits.Usage            `json:"usage"`
 	// State is what a session's turn did to its names, as the guest tells it. Nil: nothing, or it was rolled back.
 	State *StateCard `json:"state,omitempty"`
+	// Receipt is there if the Job has asked for it.
+	Receipt *Receipt `json:"receipt,omitempty"`
 	// RolledBack says that the session is as it was before this turn.
 	RolledBack bool `json:"rolled_back,omitempty"`
 

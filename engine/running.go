@@ -29,6 +29,8 @@ type running struct {
 	toolCalls      []hostfuncs.ToolCall
 	deadline       *deadline
 	clock          wasi.Clock
+	own            *wasi.FixedClock // what clock reads, if it is the sandbox's own
+	passed         time.Duration    // of own, while waiting for calls
 	meter          vm.Meter
 	hits           hits
 }
@@ -44,6 +46,7 @@ func newRunning(l limits.Limits, t Turn, clock wasi.Clock, interrupt func(contex
 	r.stdout.text = text{kind: EventStdout, events: &r.events}
 	r.stderr.text = text{kind: EventStderr, events: &r.events}
 	r.clock = &turnClock{clock, r.deadline}
+	r.own, _ = clock.(*wasi.FixedClock)
 	r.door = hostfuncs.Door{MaxCalls: l.HostCalls, Handlers: map[hostfuncs.Op]hostfuncs.Handler{hostfuncs.OpDisplay: r.shown.handle}}
 	r.meter = vm.Meter{Budget: l.Fuel, Check: r.deadline.check, OutOfFuel: func(used uint64) error {
 		return &limits.ExceededError{Resource: limits.Fuel, Limit: l.Fuel, Used: used}
@@ -60,8 +63,11 @@ func (r *running) offer(ctx context.Context, o Options, log func() *slog.Logger)
 func (r *running) connect(ctx context.Context, o Options, log *slog.Logger) {
 	r.calls = hostfuncs.NewCalls(ctx, func(ctx context.Context, done <-chan struct{}, atMost time.Duration) (bool, error) {
 		arrived, err := r.deadline.await(ctx, done, atMost)
-		if errors.Is(err, wasi.ErrInterrupted) {
+		switch {
+		case errors.Is(err, wasi.ErrInterrupted):
 			err = hostfuncs.ErrInterrupted
+		case err == nil && !arrived:
+			r.pass(atMost)
 		}
 		return arrived, err
 	})
@@ -75,6 +81,15 @@ func (r *running) connect(ctx context.Context, o Options, log *slog.Logger) {
 	}}
 	for _, handlers := range []map[hostfuncs.Op]hostfuncs.Handler{r.calls.Handlers(), r.web.Handlers(), tools.Handlers()} {
 		maps.Copy(r.door.Handlers, handlers)
+	}
+}
+
+// pass lets time go by on a clock of the sandbox's own: a wait that nothing has ended has lasted as long as it could, or a
+// timer beside calls that go on would never be due.
+func (r *running) pass(d time.Duration) {
+	if r.own != nil && d > 0 {
+		_ = r.own.Sleep(context.Background(), d) // which cannot end early
+		r.passed += d
 	}
 }
 

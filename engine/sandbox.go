@@ -28,6 +28,7 @@ type sandbox struct {
 	opts   Options
 	limits limits.Limits
 	random io.Reader  // the guest's entropy
+	tape   tape       // nil: what the host answers is neither recorded nor known
 	clock  wasi.Clock // the guest's time
 
 	inst  *vm.Instance // nil when the last turn's had to be thrown away
@@ -189,6 +190,9 @@ func (s *sandbox) drive(ctx context.Context, r *running, t *runtimes.Turn, log f
 	t.Tools = !s.opts.Tools.Empty()
 	r.offer(ctx, s.opts, log)
 	defer r.disconnect()
+	if s.tape != nil {
+		s.tape.splice(r, t)
+	}
 	t.Entropy = func(n int) []byte {
 		b := make([]byte, n)
 		_, _ = io.ReadFull(s.random, b) // neither source of entropy can fail

@@ -50,6 +50,9 @@ type Limits struct {
 	HostCalls uint64
 }
 
+// MaxTimeout is the longest that a Timeout can be.
+const MaxTimeout = 24 * time.Hour
+
 // field ties a limit to its key in a policy and on the command line, its kind of value and its range.
 type field struct {
 	key      string
@@ -72,7 +75,7 @@ const (
 var fields = []field{
 	{"fuel", kindCount, 1, 1e18,
 		func(l *Limits) uint64 { return l.Fuel }, func(l *Limits, v uint64) { l.Fuel = v }},
-	{"timeout", kindDuration, uint64(time.Millisecond), uint64(24 * time.Hour),
+	{"timeout", kindDuration, uint64(time.Millisecond), uint64(MaxTimeout),
 		func(l *Limits) uint64 { return uint64(l.Timeout) }, func(l *Limits, v uint64) { l.Timeout = time.Duration(v) }},
 	{"grace", kindDuration, uint64(time.Millisecond), uint64(10 * time.Second),
 		func(l *Limits) uint64 { return uint64(l.Grace) }, func(l *Limits, v uint64) { l.Grace = time.Duration(v) }},

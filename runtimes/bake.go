@@ -62,6 +62,8 @@ type Baked struct {
 	// ID is the hash of the image and of all that belongs to it: what is kept of an instance is kept beyond the image of
 	// this ID, and fits no other.
 	ID string
+	// Origin is ID without what it has of the machine: the same wherever the same version of everything has made the image.
+	Origin string
 	// Template has the standard folders and the interpreter's own files.
 	Template *vfs.Template
 
@@ -123,6 +125,9 @@ func Load(ctx context.Context, s Spec, o Options) (_ *Baked, err error) {
 	if b.ID, err = imageID(image, s.imageKey()); err != nil {
 		return nil, err
 	}
+	if b.Origin, err = imageID(image, s.imageKeyOver(Key(s.codeParts()...))); err != nil {
+		return nil, err
+	}
 	return b, b.openImage(image)
 }
 
@@ -150,13 +155,21 @@ func (s Spec) imageEntry() Entry {
 
 // codeKey covers everything that the machine code depends on.
 func (s Spec) codeKey() string {
-	return Key(MachineKey(), fmt.Sprint("rewriter ", rewrite.Version), fmt.Sprintf("%+v", s.rewriteOptions()),
-		s.Module, artifactKey(s.Artifacts[0]))
+	return Key(append([]string{MachineKey()}, s.codeParts()...)...)
+}
+
+// codeParts is what the rewritten module is made of.
+func (s Spec) codeParts() []string {
+	return []string{
+		fmt.Sprint("rewriter ", rewrite.Version), fmt.Sprintf("%+v", s.rewriteOptions()), s.Module, artifactKey(s.Artifacts[0]),
+	}
 }
 
 // imageKey covers everything that the image depends on.
-func (s Spec) imageKey() string {
-	parts := []string{s.codeKey(), s.Revision, bootTime.String()}
+func (s Spec) imageKey() string { return s.imageKeyOver(s.codeKey()) }
+
+func (s Spec) imageKeyOver(code string) string {
+	parts := []string{code, s.Revision, bootTime.String()}
 	for _, name := range s.Artifacts {
 		parts = append(parts, artifactKey(name))
 	}

@@ -1,10 +1,13 @@
 package web_test
 
 import (
+	"bytes"
 	"encoding/base64"
+	"encoding/json"
 	"strings"
 	"testing"
 
+	"github.com/cloche-dev/cloche/engine"
 	"github.com/cloche-dev/cloche/limits"
 	"github.com/cloche-dev/cloche/web"
 )
@@ -131,4 +134,31 @@ func TestBadRequests(t *testing.T) {
 	s.do("GET", "/v1/execute", nil).mustFail(405, "method_not_allowed", "method")
 	s.do("GET", "/v1/nothing", nil).mustFail(404, "not_found", "no such route")
 	s.do("GET", "/v1/executions/run_x", nil).mustFail(404, "not_found", "run_x")
+}
+
+func TestReceipt(t *testing.T) {
+	s := serve(t, nil)
+	body := object{"code": "import random, time\nprint(random.random(), time.time(), n)", "inputs": object{"n": 1}, "files": []object{{"path": "a", "content": "x"}}, "receipt": true}
+	var res struct {
+		Status  string          `json:"status"`
+		Receipt json.RawMessage `json:"receipt"`
+	}
+	s.do("POST", "/v1/execute", body).must(200, &res)
+	rec, err := engine.ReadReceipt(bytes.NewReader(res.Receipt))
+	if err != nil {
+		t.Fatal(err)
+	}
+	eng, err := shared()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := eng.Replay(t.Context(), rec); err != nil || !again.Same {
+		t.Errorf("%+v, %v", again, err)
+	}
+	var snapshot web.SnapshotInfo
+	s.do("POST", s.session(object{})+"/snapshots", object{}).must(201, &snapshot)
+	body["snapshot"] = snapshot.ID
+	if r := s.do("POST", "/v1/execute", body); r.status != 400 || !strings.Contains(string(r.body), "has no receipt") {
+		t.Errorf("%d %s", r.status, r.body)
+	}
 }

@@ -214,6 +214,8 @@ func (g *schemas) typ(t reflect.Type) object {
 		return object{"nullable": true} // any JSON
 	case reflect.TypeFor[limits.Usage]():
 		return g.usage()
+	case reflect.TypeFor[engine.Receipt]():
+		return object{"type": "object", "description": "A receipt, as cloche replay takes it; see docs/receipts.md."}
 	}
 	switch t.Kind() {
 	case reflect.Pointer:

@@ -42,6 +42,9 @@ func (s *Server) execute(x *exchange, _ echo.Context) error {
 	if o.Tools != nil && streamFormat(x.r) == formatNone && !prefersAsync(x.r) {
 		return invalidf("tools need a stream, by which their calls come: send Accept: text/event-stream or application/x-ndjson, or Prefer: respond-async")
 	}
+	if req.Receipt && req.Snapshot != "" {
+		return invalidf("a run that goes on from a snapshot has no receipt")
+	}
 	run := s.newExecution(x, "", o.Language, &req.TurnFields)
 	run.network = o.Network != nil
 	if req.Snapshot != "" {
@@ -53,7 +56,7 @@ func (s *Server) execute(x *exchange, _ echo.Context) error {
 			res, err := s.cfg.Engine.Run(ctx, engine.Job{
 				ID: run.id, Language: o.Language, Code: t.Code, Name: t.Name, Args: t.Args, Env: o.Env, Stdin: t.Stdin,
 				Inputs: t.Inputs, Files: o.Files, Mounts: o.Mounts, Limits: o.Limits, Seed: o.Seed, OnEvent: onEvent,
-				Network: o.Network, Tools: o.Tools, Packages: o.Packages, Review: o.Review, Template: o.Template,
+				Network: o.Network, Tools: o.Tools, Packages: o.Packages, Review: o.Review, Template: o.Template, Receipt: req.Receipt,
 			})
 			if err != nil {
 				return nil, nil, err

@@ -15,6 +15,8 @@ type ExecuteRequest struct {
 	Language string `json:"language,omitempty"`
 	TurnFields
 	SandboxFields
+	// Receipt asks for a record of the run in its Result, which cloche replay runs again. A run from a snapshot has none.
+	Receipt bool `json:"receipt,omitempty"`
 }
 
 // TurnRequest is the body of POST /v1/sessions/{id}/execute: one program for a session.

@@ -136,11 +136,11 @@ func (l *lesson) servers() map[string]any {
 	return servers
 }
 
-// create makes the file before anything runs: behind the second wall no file can be made.
-func (l *lesson) create(name string) (*os.File, error) {
+// newFile makes the file that a flag names, before anything runs: behind the second wall no file can be made.
+func newFile(flag, name string) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("--learn: %w", err)}
+		return nil, usageError{fmt.Errorf("%s: %w", flag, err)}
 	}
 	return f, nil
 }

@@ -80,6 +80,7 @@ type app struct {
 type cli struct {
 	Setup    setupCmd    `cmd:"" help:"Fetch and prepare the interpreters, ahead of their first use."`
 	Run      runCmd      `cmd:"" help:"Run a program in a fresh sandbox."`
+	Replay   replayCmd   `cmd:"" help:"Run what a receipt records again, and say whether it comes out the same."`
 	MCP      mcpCmd      `cmd:"" name:"mcp" help:"Serve the Model Context Protocol on standard input and output, for agents."`
 	Serve    serveCmd    `cmd:"" help:"Serve programs and sessions over HTTP."`
 	Key      keyCmd      `cmd:"" help:"Make a secret for a client of cloche serve."`

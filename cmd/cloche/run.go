@@ -23,6 +23,7 @@ type runCmd struct {
 	Code    *string  `short:"c" placeholder:"CODE" help:"Run this text; the value of a last expression is printed."`
 	Lang    string   `enum:",python,javascript,typescript" default:"" placeholder:"LANGUAGE" help:"python, javascript or typescript. Default: by suffix, else python."`
 	Learn   string   `placeholder:"FILE.toml" help:"Write the smallest policy that the run needs to this new file: limits with head-room, servers that it asked for (allowed or not), mounts, tools."`
+	Receipt string   `placeholder:"FILE.json" help:"Write to this new file all that decides what the run does, and what it did: cloche replay proves it. The program's seed and clock are its own then."`
 	Session bool     `help:"Run each FILE as one turn of a session that keeps its variables and files. A turn that fails is reported, and the next one runs."`
 	JSON    bool     `name:"json" help:"Print one Result as JSON (with --session one per line) instead of the program's output."`
 	Stdin   string   `placeholder:"FILE" help:"Standard input of the program; \"-\" passes on ours. Default: empty."`
@@ -103,7 +104,7 @@ func (c *runCmd) Run(a *app) (err error) {
 		if o.Network == nil {
 			o.Network = &fetch.Policy{} // nothing is allowed, but what is asked for is on record
 		}
-		f, err := learned.create(c.Learn)
+		f, err := newFile("--learn", c.Learn)
 		if err != nil {
 			return err
 		}
@@ -112,6 +113,13 @@ func (c *runCmd) Run(a *app) (err error) {
 			_, wrote := f.Write(text)
 			err = errors.Join(err, failed, wrote, f.Close())
 		}()
+	}
+	var receipt *os.File
+	if c.Receipt != "" {
+		if receipt, err = newFile("--receipt", c.Receipt); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, receipt.Close()) }()
 	}
 	tools, stop, err := p.startTools(a)
 	if err != nil {
@@ -122,7 +130,7 @@ func (c *runCmd) Run(a *app) (err error) {
 	if err := c.raiseWall(a, eng, p, programs[0].language, wall.Config{}); err != nil {
 		return err
 	}
-	r := &runner{app: a, cmd: c, out: out, stdin: stdin, learned: learned}
+	r := &runner{app: a, cmd: c, out: out, stdin: stdin, learned: learned, receipt: receipt}
 	if c.Session {
 		return r.session(eng, o, programs)
 	}
@@ -139,6 +147,9 @@ type program struct {
 
 // programs reads what is to run, and finds out its language.
 func (c *runCmd) programs(stdin io.Reader) ([]program, error) {
+	if c.Receipt != "" && c.Session {
+		return nil, usagef("--receipt is for a run in a fresh sandbox, not for --session")
+	}
 	if c.Code != nil {
 		if len(c.File) > 0 {
 			return nil, usagef("-c and FILE exclude each other")
@@ -367,7 +378,8 @@ type runner struct {
 	out   *outFolder
 	stdin io.Reader
 
-	learned *lesson // nil: nothing is to be learned
+	learned *lesson  // nil: nothing is to be learned
+	receipt *os.File // nil: none is to be written
 }
 
 func (r *runner) turn(p program) engine.Turn {
@@ -389,10 +401,15 @@ func (r *runner) once(eng *engine.Engine, o engine.Options, p program) error {
 	res, err := eng.Run(r.ctx, engine.Job{
 		Language: p.language, Code: t.Code, Name: t.Name, Args: t.Args, Env: o.Env, Stdin: t.Stdin, Inputs: t.Inputs,
 		Files: o.Files, Mounts: o.Mounts, Seed: o.Seed, Clock: o.Clock, Network: o.Network, Tools: o.Tools, Stdout: t.Stdout, Stderr: t.Stderr,
-		Packages: o.Packages, Review: o.Review, Template: o.Template,
+		Packages: o.Packages, Review: o.Review, Template: o.Template, Receipt: r.receipt != nil,
 	})
 	if err != nil {
 		return err
+	}
+	if r.receipt != nil {
+		if err := writeReceipt(r.receipt, res); err != nil {
+			return err
+		}
 	}
 	return r.report(p, res, res.Files())
 }

@@ -1,0 +1,132 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/cloche-dev/cloche/hostfuncs"
+	"github.com/cloche-dev/cloche/runtimes"
+)
+
+// HostCall is one thing that a program asked of tools or network, or its waiting for them, and what it was answered.
+type HostCall struct {
+	Op    string `json:"op"` // see docs/door.md
+	Asked Digest `json:"asked"`
+	// Reply is the answer's payload, unless there is a Refusal.
+	Reply   Bytes              `json:"reply,omitempty"`
+	Refusal *hostfuncs.Refusal `json:"refusal,omitempty"`
+	// Passed is the time of the program's clock that went by meanwhile, in nanoseconds.
+	Passed time.Duration `json:"passed,omitempty"`
+}
+
+// A tape is put between a turn and what its door offers besides showing values: it writes down what the host answers, or
+// answers in its place.
+type tape interface {
+	splice(*running, *runtimes.Turn)
+}
+
+// recorded are the ops that a tape has.
+var recorded = []hostfuncs.Op{
+	hostfuncs.OpTool, hostfuncs.OpTools, hostfuncs.OpFetch, hostfuncs.OpRead, hostfuncs.OpWait, hostfuncs.OpCancel,
+}
+
+func isRecorded(op string) bool {
+	for _, known := range recorded {
+		if known.String() == op {
+			return true
+		}
+	}
+	return false
+}
+
+// recorder is the tape that writes.
+type recorder struct {
+	calls []HostCall
+	bytes int
+}
+
+func (t *recorder) splice(r *running, _ *runtimes.Turn) {
+	connect := r.door.More
+	r.door.More = func() {
+		connect()
+		for _, op := range recorded {
+			if h := r.door.Handlers[op]; h != nil {
+				r.door.Handlers[op] = t.record(r, op, h)
+			}
+		}
+	}
+}
+
+func (t *recorder) record(r *running, op hostfuncs.Op, h hostfuncs.Handler) hostfuncs.Handler {
+	return func(ctx context.Context, payload []byte) ([]byte, error) {
+		c, before := HostCall{Op: op.String(), Asked: digest(payload)}, r.passed
+		reply, err := h(ctx, payload)
+		refusal, refused := err.(*hostfuncs.Refusal)
+		if err != nil && !refused {
+			return nil, err // the run is over, and not by its own doing
+		}
+		t.bytes += len(reply)
+		if t.bytes <= maxReceiptAnswers {
+			c.Reply, c.Refusal, c.Passed = reply, refusal, r.passed-before
+			t.calls = append(t.calls, c)
+		}
+		return reply, err
+	}
+}
+
+// unrepeatable is why a run that was recorded cannot be replayed, or "".
+func (t *recorder) unrepeatable(res *Result) string {
+	switch {
+	case res.Status == StatusTimeout:
+		return "the wall clock ended it, at a moment that depends on the machine"
+	case res.Status == StatusCancelled:
+		return "it was cancelled from outside"
+	case t.bytes > maxReceiptAnswers:
+		return fmt.Sprintf("its host answered it with %d bytes, a receipt holds %d", t.bytes, maxReceiptAnswers)
+	}
+	return ""
+}
+
+// player is the tape that answers.
+type player struct {
+	calls []HostCall
+	tools bool
+	next  int
+}
+
+func (t *player) splice(r *running, turn *runtimes.Turn) {
+	turn.Tools = t.tools
+	r.door.More = func() {
+		for _, op := range recorded {
+			if t.tools || op != hostfuncs.OpTool && op != hostfuncs.OpTools {
+				r.door.Handlers[op] = func(_ context.Context, payload []byte) ([]byte, error) { return t.answer(r, op, payload) }
+			}
+		}
+	}
+}
+
+// divergence ends a replay that asks its host for something else than the run did.
+type divergence struct{ Difference }
+
+func (d *divergence) Error() string {
+	return fmt.Sprintf("%s: expected %s, got %s", d.Field, d.Expected, d.Got)
+}
+
+func (t *player) answer(r *running, op hostfuncs.Op, payload []byte) ([]byte, error) {
+	asked := HostCall{Op: op.String(), Asked: digest(payload)}
+	field := fmt.Sprintf("host_calls[%d]", t.next)
+	if t.next >= len(t.calls) {
+		return nil, &divergence{Difference{field, "none", brief(asked)}}
+	}
+	c := t.calls[t.next]
+	if found := compare(field, HostCall{Op: c.Op, Asked: c.Asked}, asked); len(found) > 0 {
+		return nil, &divergence{found[0]}
+	}
+	t.next++
+	r.pass(c.Passed)
+	if c.Refusal != nil {
+		return nil, c.Refusal
+	}
+	return c.Reply, nil
+}
