@@ -32,11 +32,7 @@ func BenchmarkFresh(b *testing.B) {
 			}
 			defer state.Close()
 			ctx := js.WithEnv(wasi.WithState(context.Background(), state), &js.Env{Files: s.files})
-			seed := uint64(1)
-			turn := &runtimes.Turn{
-				Source: c.source, Name: "main.js", First: true, Seed: &seed,
-				Door: func(context.Context, []byte) ([]byte, error) { return []byte{0}, nil },
-			}
+			turn := benchTurn(c.source)
 			var pages float64
 			var took []time.Duration
 			for b.Loop() {
@@ -63,6 +59,42 @@ func BenchmarkFresh(b *testing.B) {
 			b.ReportMetric(float64(took[len(took)/2].Nanoseconds())/1000, "p50-us")
 			b.ReportMetric(float64(took[len(took)*99/100].Nanoseconds())/1000, "p99-us")
 			b.ReportMetric(pages/float64(b.N), "pages/op")
+		})
+	}
+}
+
+func benchTurn(source string) *runtimes.Turn {
+	seed := uint64(1)
+	return &runtimes.Turn{
+		Source: source, Name: "main.js", First: true, Seed: &seed,
+		Door: func(context.Context, []byte) ([]byte, error) { return []byte{0}, nil },
+	}
+}
+
+// BenchmarkTurn is a turn of a session that has a few names, without what the engine does around it.
+func BenchmarkTurn(b *testing.B) {
+	for _, c := range []struct{ name, source string }{
+		{"same", "x=2"},
+		{"changed", "x=Math.random()"},
+		{"const", "const x = 2"},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			s := newSandbox(b)
+			s.session = true
+			s.turn("let a = [1, 2, 3], o = {k: 1}, text = 'text'; class A {}; const m = new Map(), f = () => 1")
+			ctx := js.WithEnv(context.Background(), &js.Env{Files: s.files})
+			turn := benchTurn(c.source)
+			turn.First, turn.Session = false, true
+			meter := vm.Meter{Budget: math.MaxInt64}
+			for b.Loop() {
+				if err := s.inst.Run(ctx, &meter, func(ctx context.Context) error {
+					_, err := s.baked.Driver.Turn(ctx, s.inst, s.baked.Info, turn)
+					return err
+				}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(meter.Used())/float64(b.N), "fuel/op")
 		})
 	}
 }

@@ -92,8 +92,8 @@ type boot struct {
 	// arguments. Names is where the file name of a turn is put.
 	Scratch, Cell, Args, Name uint32
 
-	// Lexicals is the object that holds top-level let, const and class; QuickJS has no name for it.
-	Lexicals value
+	// Global is the global object. Lexicals is the one that holds top-level let, const and class; QuickJS has no name for it.
+	Global, Lexicals value
 	// Random is the address of Math.random's state (8 bytes, never zero), Countdown that of the number of polls
 	// (4 bytes) until the interpreter asks host_interrupt.
 	Random, Countdown uint32
@@ -101,6 +101,13 @@ type boot struct {
 	// checks a top-level declaration before a script runs, ThisOp the one that pushes this.
 	CodeAt          uint32
 	CheckOp, ThisOp byte
+
+	// AtomsAt is the offset of the address of the atoms in the runtime; the others are atoms.
+	AtomsAt, NameAtom, LengthAtom, ConstructorAtom uint32
+	// Given are the names that every program finds, and that a state card leaves out; Known is where the marks of the last card
+	// are told of. See card.go.
+	Given []string
+	Known uint32
 
 	// Funcs are the guest's functions that the driver calls, by name (see guestFuncs).
 	Funcs map[string]value
@@ -121,8 +128,6 @@ var guestFuncs = []string{
 	"exiting",                    // (code) runs the listeners of "beforeExit" and "exit"
 	"moduleSource",               // (name of a builtin) -> its source as an ES module
 	"jsonModule", "commonModule", // (text or file, file) -> the source of an ES module
-	"remember",   // () notes what the global object has before any program
-	"card",       // (lexicals) -> JSON of what a session's turn did to its names, or ""
 	"reveal",     // (names, parted by spaces) makes names of Node's global; see nodenames.go
 	"moduleName", // (file, stamp) -> the name of the file as it is now
 }
@@ -132,6 +137,7 @@ const (
 	cellSize    = 16
 	argsSize    = 64
 	nameSize    = 256
+	knownSize   = 12
 
 	// stackSize is the interpreter's stack in linear memory. What is left of it when a call is refused, stackReserve, is
 	// for native functions, which check only when they are entered. Measured: with 1.5 MiB to use, a plain function calls
@@ -148,7 +154,7 @@ var guestFiles embed.FS
 var guestOrder = []string{
 	"core.js", "inspect.js", "errors.js", "console.js", "timers.js", "events.js", "encoding.js", "buffer.js", "web.js",
 	"url.js", "clone.js", "locales.js", "intl.js", "path.js", "util.js", "assert.js", "fs.js", "crypto.js", "calls.js", "fetch.js", "tools.js", "process.js", "stream.js",
-	"modules.js", "state.js",
+	"modules.js",
 }
 
 // Boot implements [runtimes.Driver].
@@ -186,12 +192,14 @@ func (in *interp) start() error {
 	b.Ctx = uint32(in.call("qjs_get_context_ptr"))
 	version := in.view(uint32(in.call("qjs_get_quickjs_version")), 32)
 	b.Version = string(version[:max(0, bytes.IndexByte(version, 0))])
-	buffers, ok := in.alloc(scratchSize + cellSize + argsSize + nameSize)
+	buffers, ok := in.alloc(scratchSize + cellSize + argsSize + nameSize + knownSize)
 	if !ok {
 		return errNoMemory
 	}
 	b.Scratch, b.Cell = buffers, buffers+scratchSize
 	b.Args, b.Name = b.Cell+cellSize, b.Cell+cellSize+argsSize
+	b.Known = b.Name + nameSize
+	in.put(b.Known, make([]byte, knownSize))
 	if err := in.moveStack(); err != nil {
 		return err
 	}
@@ -262,9 +270,7 @@ func (in *interp) install() error {
 	if err := in.drainBoot(); err != nil {
 		return err
 	}
-	if r := in.invoke(in.b.Funcs["remember"]); r.exception() {
-		return in.bootError("state.js")
-	}
+	in.b.Given = heap{in.g.Memory(), in.b}.given()
 	return nil
 }
 
@@ -346,7 +352,7 @@ func (in *interp) probe() error {
 	if at+48 > uint32(len(ctx)) {
 		return errors.New("the context does not hold the global object")
 	}
-	b.Lexicals = value(binary.LittleEndian.Uint64(ctx[at+8:]))
+	b.Global, b.Lexicals = global, value(binary.LittleEndian.Uint64(ctx[at+8:]))
 	b.Random, b.Countdown = b.Ctx+at+24, b.Ctx+at+36
 	atom := in.atom(probeName)
 	if b.Lexicals.tag() != tagObject || in.call32("JS_HasProperty", uint64(b.Ctx), uint64(b.Lexicals), uint64(atom)) != 1 {
@@ -358,7 +364,7 @@ func (in *interp) probe() error {
 	if n := int32(in.u32(b.Countdown)); n <= 0 || n > 10_000 {
 		return fmt.Errorf("%d is no count of polls until the interrupt handler", n)
 	}
-	if err := in.probeCode(probeName, atom); err != nil {
+	if err := errors.Join(in.probeCode(probeName, atom), in.probeHeap()); err != nil {
 		return err
 	}
 	in.call("JS_DeleteProperty", uint64(b.Ctx), uint64(b.Lexicals), uint64(atom), 0)

@@ -54,26 +54,10 @@ func (d *Driver) Turn(ctx context.Context, g vm.Guest, info runtimes.BootInfo, t
 			return out, err
 		}
 	}
-	if out, err = in.run(s); err == nil && t.Session && !s.interrupted {
-		out.State = in.card(s)
+	if out, err = in.run(s); err == nil && t.Session {
+		out.State = in.card()
 	}
 	return out, err
-}
-
-// card is what the turn did to the session's names. A program that broke what tells it is told nothing.
-func (in *interp) card(s *turn) json.RawMessage {
-	s.exited = false // it is ours and must run to its end
-	v := in.invoke(in.b.Funcs["card"], in.b.Lexicals)
-	if v.exception() {
-		in.free(in.takeException())
-		return nil
-	}
-	text, ok := in.stringOf(v, runtimes.MaxState)
-	in.free(v)
-	if !ok || text == "" || !json.Valid([]byte(text)) {
-		return nil
-	}
-	return json.RawMessage(text)
 }
 
 // reseed gives Math.random a state of its own: the image's would repeat in every instance.

@@ -15,19 +15,21 @@ type value uint64
 
 // Tags of QuickJS (quickjs.h, JS_TAG_*). Those from tagFirst to -1 carry a reference count.
 const (
-	tagFirst     = -9
-	tagBigInt    = -9
-	tagSymbol    = -8
-	tagString    = -7
-	tagRope      = -6
-	tagBytecode  = -2
-	tagObject    = -1
-	tagInt       = 0
-	tagBool      = 1
-	tagNull      = 2
-	tagUndefined = 3
-	tagException = 6
-	tagFloat     = 8 // and every larger one
+	tagFirst         = -9
+	tagBigInt        = -9
+	tagSymbol        = -8
+	tagString        = -7
+	tagRope          = -6
+	tagBytecode      = -2
+	tagObject        = -1
+	tagInt           = 0
+	tagBool          = 1
+	tagNull          = 2
+	tagUndefined     = 3
+	tagUninitialized = 4
+	tagException     = 6
+	tagShortBigInt   = 7
+	tagFloat         = 8 // and every larger one
 )
 
 // floatAddend turns the bits of a boxed double into its own (quickjs.h, JS_FLOAT64_TAG_ADDEND).

@@ -1,0 +1,79 @@
+package js
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"testing"
+)
+
+// memory is linear memory without an interpreter.
+type memory []byte
+
+func (m memory) Size() uint32 { return uint32(len(m)) }
+
+func (m memory) Read(offset, n uint32) ([]byte, bool) {
+	if uint64(offset)+uint64(n) > uint64(len(m)) {
+		return nil, false
+	}
+	return m[offset : offset+n], true
+}
+
+func (m memory) Write(offset uint32, b []byte) bool {
+	at, ok := m.Read(offset, uint32(len(b)))
+	copy(at, b)
+	return ok
+}
+
+func (m memory) ReadUint32(offset uint32) (uint32, bool) {
+	b, ok := m.Read(offset, 4)
+	if !ok {
+		return 0, false
+	}
+	return binary.LittleEndian.Uint32(b), true
+}
+
+func (m memory) WriteUint32(offset, v uint32) bool {
+	return m.Write(offset, binary.LittleEndian.AppendUint32(nil, v))
+}
+
+// FuzzCard reads state cards from memory that the program has damaged: any bytes may lie where objects should be.
+func FuzzCard(f *testing.F) {
+	for seed := range uint64(8) {
+		f.Add(seed, []byte{1, 0, 0, 0, 51, 0, 36, 0, 2, 0})
+	}
+	f.Fuzz(func(t *testing.T, seed uint64, lay []byte) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		mem := make(memory, 64<<10)
+		for i := 0; i+4 <= len(mem); i += 4 { // small numbers, so that they are addresses, counts and classes
+			binary.LittleEndian.PutUint32(mem[i:], r.Uint32N(1<<r.Uint32N(18)))
+		}
+		for i := 0; i+4 <= len(mem); i += 4 * (1 + r.IntN(8)) {
+			if r.IntN(3) == 0 { // the tag of a value
+				binary.LittleEndian.PutUint32(mem[i:], uint32(-int32(r.Uint32N(10))))
+			}
+		}
+		copy(mem[r.IntN(len(mem)):], lay)
+		at := func() uint32 { return r.Uint32N(uint32(len(mem))) }
+		b := &boot{Runtime: at(), AtomsAt: at(), Known: at(), NameAtom: 1, LengthAtom: 2, ConstructorAtom: 3}
+		b.Global, b.Lexicals = value(at())|objectBits, value(at())|objectBits
+		c := card{heap: heap{mem, b}}
+		c.each(func(name string, mark uint64, tell func() told) {
+			told := tell()
+			if n := len(told.Name) + len(told.Type) + len(told.Preview); n > 8192 {
+				t.Errorf("%d bytes for a name", n)
+			}
+			c.now = append(c.now, known{mark, name})
+		})
+		c.remembered()
+		for range 64 {
+			v := value(at()) | value(r.Uint64()<<32)
+			c.tell("v", v)
+			c.mark(v)
+			c.preview(value(at()) | objectBits)
+			c.kind(value(at()) | objectBits)
+		}
+	})
+}
+
+// objectBits make an address an object's value.
+const objectBits = value(0xffffffff << 32)
