@@ -99,7 +99,8 @@ func (a *audit) recordOf(run *execution, res *engine.Result) AuditRecord {
 		r.Code = run.code
 	}
 	if res != nil {
-		r.Status, r.ExitCode, r.Usage = string(res.Status), res.ExitCode, &res.Usage
+		usage := res.Usage // a copy, so that the record does not keep the whole Result
+		r.Status, r.ExitCode, r.Usage = string(res.Status), res.ExitCode, &usage
 		r.Calls = len(res.ToolCalls) + len(res.HTTPRequests)
 		r.ToolCalls, r.HTTPRequests = first(res.ToolCalls), first(res.HTTPRequests)
 	}

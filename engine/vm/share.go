@@ -83,10 +83,10 @@ func (m *Meter) rise() {
 	}
 }
 
-// Waiting tells that the guest whose call ctx comes from is about to wait for the host, and needs no processor.
+// Waiting tells that the guest whose call ctx comes from may wait for the host now, and needs no processor. It stays on its
+// thread: most such waits are short, and what is known of its memory's pages is worth more (see memimage.Linear.While).
 func Waiting(ctx context.Context) {
 	if f, ok := ctx.Value(frameKey{}).(*frame); ok {
 		f.meter.rise()
-		f.inst.linear.Roam()
 	}
 }
