@@ -37,6 +37,30 @@ func benchJob(b *testing.B, j engine.Job) {
 	b.ReportMetric(float64(last.Usage.PrivateBytes)/1024, "private-KiB")
 }
 
+// BenchmarkTurn measures a turn of a session, with its checkpoint and state card.
+func BenchmarkTurn(b *testing.B) {
+	for _, language := range []string{engine.Python, engine.JavaScript} {
+		b.Run(language, func(b *testing.B) {
+			s, err := testEngine(b).Open(context.Background(), engine.Options{Language: language})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer s.Close()
+			var took []time.Duration
+			for b.Loop() {
+				begin := time.Now()
+				res, err := s.Run(context.Background(), engine.Turn{Code: "x=2"})
+				if err != nil || res.Status != engine.StatusOK {
+					b.Fatal(res, err)
+				}
+				took = append(took, time.Since(begin))
+			}
+			b.ReportMetric(float64(percentile(took, 0.5).Nanoseconds())/1e3, "median-us")
+			b.ReportMetric(float64(percentile(took, 0.99).Nanoseconds())/1e3, "p99-us")
+		})
+	}
+}
+
 func salesCSV(rows int) []byte {
 	var s strings.Builder
 	s.WriteString("day,region,units,price\n")

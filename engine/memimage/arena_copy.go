@@ -15,6 +15,6 @@ func watcher() int { return -1 }
 func (l *Linear) watch(int) error { return nil }
 func (l *Linear) unwatch()        {}
 
-func (l *Linear) eachUnwatched(b []byte, do func(offset, length uint64) error) error {
-	return l.eachPrivate(b, do)
+func (l *Linear) eachWritten(from, to uint64, do func(offset, length uint64) error) error {
+	return l.eachPrivate(from, to, do)
 }

@@ -220,7 +220,7 @@ func (l *Linear) Save() (*Delta, error) {
 		s.new.extents = make([]extent, 0, len(l.frozen.extents)+16)
 		s.kept = make([]extent, 0, len(l.frozen.extents)+16)
 	}
-	err = l.eachWritten(s.stretch)
+	err = l.eachChanged(s.stretch)
 	if err == nil && !s.fresh && l.frozen != nil && l.frozen.size == l.size {
 		return l.frozen.Retain(), l.watch(s.same)
 	}
@@ -359,7 +359,7 @@ func (l *Linear) tryMap(a *arena, e extent) bool {
 	l.mapped = append(l.mapped, e)
 	mappedTotal.Add(int64(len(l.mapped) - before))
 	l.watched = false // the new mapping is not
-	l.private.known, l.steady = false, false
+	l.private.known, l.written.known = false, false
 	return true
 }
 
@@ -377,7 +377,7 @@ func (l *Linear) Load(d *Delta) error {
 		return err
 	}
 	l.grow(max(d.size, l.size))
-	l.private.known, l.steady = false, false
+	l.private.known, l.written.known = false, false
 	l.setFrozen(d)
 	for _, e := range d.extents {
 		if !l.tryMap(a, e) {
@@ -394,7 +394,7 @@ func (l *Linear) thaw() error {
 	}
 	var errs []error
 	l.unwatch()
-	l.steady = false
+	l.written.known = false
 	l.private.known = l.private.known && len(l.mapped) == 0
 	for _, e := range l.mapped {
 		errs = append(errs, l.unmapFrozen(uint64(e.at)*hostPage, uint64(e.n)*hostPage))
@@ -405,33 +405,16 @@ func (l *Linear) thaw() error {
 	return errors.Join(errs...)
 }
 
-// eachWritten calls do for stretches that hold every host page which was written since the last Save, Load or Watch, and
+// eachChanged calls do for stretches that hold every host page which was written since the last Save, Load or Watch, and
 // perhaps others.
-func (l *Linear) eachWritten(do func(offset, length uint64) error) error {
+func (l *Linear) eachChanged(do func(offset, length uint64) error) error {
 	if !l.tracked() {
 		return do(0, l.size)
 	}
-	if !l.steady {
-		l.open = l.open[:0]
-		look := l.eachPrivate
-		if l.method == Scan {
-			look = l.eachUnwatched
-		}
-		err := look(l.base[:l.size], func(offset, length uint64) error {
-			l.open = append(l.open, span{offset, length})
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		l.steady = true // until a write takes a fault; see While
+	if err := l.written.update(l.size, l.eachWritten); err != nil {
+		return err
 	}
-	for _, s := range l.open {
-		if err := do(s.offset, s.length); err != nil {
-			return err
-		}
-	}
-	return nil
+	return l.written.each(do)
 }
 
 // Watch lets the system note from now on which pages are written, where it can, so that the next Save costs what is

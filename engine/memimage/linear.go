@@ -57,10 +57,10 @@ type Linear struct {
 	frozen  *Delta   // what the memory was at the last of them, or nil
 	mapped  []extent // the stretches of it that are mapped from the arena
 	watched bool     // the system notes which pages are written
-	steady  bool     // the pages that are not protected are those of open, and no others
-	open    []span
+	written pageList // private pages that are not protected
 
-	private privatePages
+	private pageList // private pages
+	bound   bool     // the goroutine is kept on its thread; see While
 }
 
 // New reserves a Linear and maps its image.

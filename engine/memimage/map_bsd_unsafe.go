@@ -39,7 +39,7 @@ func dontNeed(b []byte) error {
 	return err
 }
 
-func (l *Linear) eachPrivate([]byte, func(offset, length uint64) error) error {
+func (l *Linear) eachPrivate(uint64, uint64, func(offset, length uint64) error) error {
 	panic("memimage: this system does not tell private pages")
 }
 

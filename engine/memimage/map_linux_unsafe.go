@@ -38,19 +38,19 @@ var pagemap = sync.OnceValues(func() (*os.File, error) { return os.Open("/proc/s
 
 // bestMethod tries each method on a page of our own.
 var bestMethod = sync.OnceValue(func() Method {
-	f, err := pagemap()
-	if err != nil {
+	if _, err := pagemap(); err != nil {
 		return Remap
 	}
-	probe := make([]byte, 2*os.Getpagesize())
-	probe[0] = 1
-	start := uintptr(unsafe.Pointer(unsafe.SliceData(probe)))
-	start -= start % uintptr(os.Getpagesize())
-	if _, _, err := pagemapScan(f, start, start+uintptr(os.Getpagesize()), make([]pageRegion, 1)); err == nil {
-		return Scan
+	probe, err := unix.Mmap(-1, 0, int(hostPage), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		return Pagemap
 	}
-	// Without CAP_SYS_ADMIN the frame numbers are hidden but the flags are not.
-	return Pagemap
+	defer func() { _ = unix.Munmap(probe) }()
+	if err := (&Linear{base: probe}).scan(0, hostPage, 0, 0, func(uint64, uint64) error { return nil }); err != nil {
+		// Without CAP_SYS_ADMIN the frame numbers are hidden but the flags are not.
+		return Pagemap
+	}
+	return Scan
 })
 
 // pmScanArg is struct pm_scan_arg of linux/fs.h.
@@ -66,59 +66,57 @@ type pageRegion struct{ start, end, categories uint64 }
 
 const (
 	pagemapScanIoctl = 0xc0606610 // _IOWR('f', 16, struct pm_scan_arg)
+	pageIsWritten    = 1 << 1
 	pageIsFile       = 1 << 2
 	pageIsPresent    = 1 << 3
 	pageIsSwapped    = 1 << 4
+	pageIsZero       = 1 << 5 // the kernel's page of zeros, which reading maps
+	scanProtect      = 1 << 0 // PM_SCAN_WP_MATCHING
 )
-
-// pagemapScan fills regions with private pages (in memory or swapped, and not the file's) of [start, end),
-// and says how far it came.
-func pagemapScan(f *os.File, start, end uintptr, regions []pageRegion) (n int, next uintptr, err error) {
-	arg := pmScanArg{
-		start: uint64(start), end: uint64(end),
-		vec: uint64(uintptr(unsafe.Pointer(unsafe.SliceData(regions)))), vecLen: uint64(len(regions)),
-		categoryInverted: pageIsFile, categoryMask: pageIsFile, categoryAnyof: pageIsPresent | pageIsSwapped,
-		returnMask: pageIsPresent,
-	}
-	arg.size = uint64(unsafe.Sizeof(arg))
-	r, _, errno := unix.Syscall(unix.SYS_IOCTL, f.Fd(), pagemapScanIoctl, uintptr(unsafe.Pointer(&arg)))
-	if errno != 0 {
-		return 0, 0, fmt.Errorf("ioctl PAGEMAP_SCAN: %w", errno)
-	}
-	return int(r), uintptr(arg.walkEnd), nil
-}
 
 // scanRegions is enough for a run of pandas in one call of the kernel.
 const scanRegions = 1024
 
 var regionPool = sync.Pool{New: func() any { r := make([]pageRegion, scanRegions); return &r }}
 
-// eachPrivate calls do for every stretch of private pages of b, which must begin at a host page.
-func (l *Linear) eachPrivate(b []byte, do func(offset, length uint64) error) error {
+// scan calls do for every stretch of private pages (in memory or swapped, neither the file's nor the kernel's page of zeros) between two offsets that have
+// the categories too. With scanProtect it protects them against writing.
+func (l *Linear) scan(from, to, categories, flags uint64, do func(offset, length uint64) error) error {
 	f, err := pagemap()
 	if err != nil {
 		return err
 	}
-	base := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
-	end := base + uintptr(len(b))
-	if l.method == Pagemap {
-		return eachPrivateEntry(f, base, end, do)
-	}
 	regions := regionPool.Get().(*[]pageRegion)
 	defer regionPool.Put(regions)
-	for at := base; at < end; {
-		n, next, err := pagemapScan(f, at, end, *regions)
-		if err != nil {
-			return err
+	base := uint64(uintptr(unsafe.Pointer(unsafe.SliceData(l.base))))
+	for at, end := base+from, base+to; at < end; {
+		arg := pmScanArg{
+			flags: flags, start: at, end: end,
+			vec: uint64(uintptr(unsafe.Pointer(unsafe.SliceData(*regions)))), vecLen: uint64(len(*regions)),
+			categoryInverted: pageIsFile | pageIsZero, categoryMask: pageIsFile | pageIsZero | categories,
+			categoryAnyof: pageIsPresent | pageIsSwapped,
+		}
+		arg.size = uint64(unsafe.Sizeof(arg))
+		n, _, errno := unix.Syscall(unix.SYS_IOCTL, f.Fd(), pagemapScanIoctl, uintptr(unsafe.Pointer(&arg)))
+		if errno != 0 {
+			return fmt.Errorf("ioctl PAGEMAP_SCAN: %w", errno)
 		}
 		for _, r := range (*regions)[:n] {
-			if err := do(r.start-uint64(base), r.end-r.start); err != nil {
+			if err := do(r.start-base, r.end-r.start); err != nil {
 				return err
 			}
 		}
-		at = next
+		at = arg.walkEnd
 	}
 	return nil
+}
+
+// eachPrivate is the [looker] for private pages.
+func (l *Linear) eachPrivate(from, to uint64, do func(offset, length uint64) error) error {
+	if l.method == Pagemap {
+		return l.eachPrivateEntry(from, to, do)
+	}
+	return l.scan(from, to, 0, 0, do)
 }
 
 // Flags of an entry of /proc/self/pagemap (Documentation/admin-guide/mm/pagemap.rst).
@@ -128,33 +126,37 @@ const (
 	entryPresent = 1 << 63
 )
 
-func eachPrivateEntry(f *os.File, base, end uintptr, do func(offset, length uint64) error) error {
-	page := uintptr(os.Getpagesize())
+func (l *Linear) eachPrivateEntry(from, to uint64, do func(offset, length uint64) error) error {
+	f, err := pagemap()
+	if err != nil {
+		return err
+	}
+	first := uint64(uintptr(unsafe.Pointer(unsafe.SliceData(l.base)))) / hostPage // the number of the memory's first page
 	buf := make([]byte, 64<<10)
-	var from, length uint64 // the stretch being collected
-	for at := base; at < end; {
-		want := min(int((end-at)/page)*8, len(buf))
-		if _, err := f.ReadAt(buf[:want], int64(at/page)*8); err != nil {
+	var start, length uint64 // the stretch being collected
+	for at := from; at < to; {
+		want := min(int((to-at)/hostPage)*8, len(buf))
+		if _, err := f.ReadAt(buf[:want], int64(first+at/hostPage)*8); err != nil {
 			return fmt.Errorf("read pagemap: %w", err)
 		}
 		for i := 0; i < want; i += 8 {
 			e := binary.NativeEndian.Uint64(buf[i:])
 			if e&(entryPresent|entrySwapped) != 0 && e&entryFile == 0 {
 				if length == 0 {
-					from = uint64(at - base)
+					start = at
 				}
-				length += uint64(page)
+				length += hostPage
 			} else if length > 0 {
-				if err := do(from, length); err != nil {
+				if err := do(start, length); err != nil {
 					return err
 				}
 				length = 0
 			}
-			at += page
+			at += hostPage
 		}
 	}
 	if length > 0 {
-		return do(from, length)
+		return do(start, length)
 	}
 	return nil
 }

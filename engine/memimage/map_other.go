@@ -52,6 +52,6 @@ func dontNeed([]byte) error { panic("memimage: this system does not tell private
 
 func threadFaults() (int64, error) { panic("memimage: this system does not tell private pages") }
 
-func (l *Linear) eachPrivate([]byte, func(offset, length uint64) error) error {
+func (l *Linear) eachPrivate(uint64, uint64, func(offset, length uint64) error) error {
 	panic("memimage: this system does not tell private pages")
 }

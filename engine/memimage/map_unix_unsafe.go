@@ -34,12 +34,18 @@ func (l *Linear) reserve(capacity uint64) error {
 	}
 	// Address space only: pages past the image become memory when the guest first touches them, and the
 	// machine's own bounds check keeps it from touching any past the size it has been given.
-	p, err := unix.MmapPtr(-1, 0, nil, uintptr(capacity),
+	p, err := unix.MmapPtr(-1, 0, nil, uintptr(capacity)+window,
 		unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
 	if err != nil {
 		return err
 	}
-	l.base = unsafe.Slice((*byte)(p), capacity)
+	// It begins where a page of page tables, or a huge page, may begin.
+	before := -uintptr(p) % window
+	l.base = unsafe.Slice((*byte)(unsafe.Add(p, before)), capacity)
+	if before > 0 {
+		_ = unix.MunmapPtr(p, before) // it was just mapped
+	}
+	_ = unix.MunmapPtr(unsafe.Add(p, before+uintptr(capacity)), window-before)
 	if err := l.mapImage(); err != nil {
 		l.release()
 		l.base = nil

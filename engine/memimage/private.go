@@ -5,34 +5,6 @@ import (
 	"runtime"
 )
 
-// privatePages are the private host pages of a Linear, once they have been looked for. Looking costs a walk
-// through the page tables (70 to 500 µs for Python's image), so the answer is kept for as long as it holds.
-//
-// A page becomes private by its first write, which is a page fault of the thread that writes. So a thread that had
-// no fault made no page private. The reverse does not hold (reading faults too), and then the kernel is asked again.
-type privatePages struct {
-	known   bool
-	locked  bool   // the goroutine is kept on its thread
-	regions []span // in order; they do not touch or overlap
-	spare   []span // a list that is not in use
-}
-
-// span is a stretch of whole host pages.
-type span struct{ offset, length uint64 }
-
-// cut forgets what is at offset from and after it.
-func (p *privatePages) cut(from uint64) {
-	for i, r := range p.regions {
-		if r.offset+r.length > from {
-			p.regions = p.regions[:i]
-			if r.offset < from {
-				p.regions = append(p.regions, span{r.offset, from - r.offset})
-			}
-			return
-		}
-	}
-}
-
 // tracked says whether the system can tell private pages from others.
 func (l *Linear) tracked() bool { return l.method == Scan || l.method == Pagemap }
 
@@ -40,60 +12,47 @@ func (l *Linear) tracked() bool { return l.method == Scan || l.method == Pagemap
 // written to at other times, but by the methods of Linear. The goroutine stays on its thread meanwhile, or until
 // [Linear.Roam].
 func (l *Linear) While(do func()) {
-	p := &l.private
-	known, steady := p.known, l.steady
-	if !l.tracked() || !known && !steady {
+	private, written := l.private.known, l.written.known
+	if !l.tracked() || !private && !written {
 		do() // whatever it writes will be looked for
 		return
 	}
-	p.known, l.steady = false, false // should do panic, and after Roam
+	l.private.known, l.written.known = false, false // should do panic, and after Roam
 	runtime.LockOSThread()
-	p.locked = true
+	l.bound = true
 	before, err := threadFaults()
 	defer l.Roam()
 	do()
-	if err != nil || !p.locked {
+	if err != nil || !l.bound {
 		return
 	}
 	after, err := threadFaults()
-	same := err == nil && after == before
-	p.known, l.steady = known && same, steady && same
+	if err != nil {
+		return
+	}
+	// Pagemap cannot tell the kernel's page of zeros, which reading maps at any time, from others.
+	whole := after == before || l.method == Scan
+	l.private.known, l.written.known = private && whole, written && whole
+	l.private.faults += after - before
+	l.written.faults += after - before
 }
 
 // Roam lets a goroutine that is in While change its thread from now on, which is worth its price in a long run: a
 // goroutine that is bound to a thread is slow to give way to others. At other times it does nothing.
 func (l *Linear) Roam() {
-	if l.private.locked {
-		l.private.locked = false
+	if l.bound {
+		l.bound = false
 		runtime.UnlockOSThread()
 	}
 }
 
-// privateRegions looks for the private pages where that is needed. The answer is valid until the memory is written to.
-func (l *Linear) privateRegions() ([]span, error) {
-	p := &l.private
-	if p.known {
-		return p.regions, nil
-	}
-	p.regions = p.regions[:0]
-	err := l.eachPrivate(l.base[:l.size], func(offset, length uint64) error {
-		p.regions = append(p.regions, span{offset, length})
-		return nil
-	})
-	p.known = err == nil
-	return p.regions, err
-}
-
 // PrivateBytes is what the guest has written so far, in whole host pages. It is 0 where the system does not tell.
-func (l *Linear) PrivateBytes() (n uint64, err error) {
+func (l *Linear) PrivateBytes() (uint64, error) {
 	if !l.tracked() {
 		return 0, nil
 	}
-	regions, err := l.privateRegions()
-	for _, r := range regions {
-		n += r.length
-	}
-	return n, err
+	err := l.private.update(l.size, l.eachPrivate)
+	return uint64(pages(l.private.list)) * hostPage, err
 }
 
 // keepClean is the number of bytes in private pages that a reset keeps although the last run did not change them: what
@@ -104,13 +63,12 @@ const keepClean = 512 << 10
 // l.keep of them; of the others, and of those that were not changed, the private copy is dropped. All must be in the image's
 // part.
 func (l *Linear) writeBack() error {
-	regions, err := l.privateRegions()
-	if err != nil {
+	if err := l.private.update(l.size, l.eachPrivate); err != nil {
 		return err
 	}
 	image, changed, clean := l.image.Bytes(), uint64(l.keep)*hostPage, uint64(keepClean)
 	w := writeBack{linear: l, kept: l.private.spare[:0]}
-	for _, r := range regions {
+	for _, r := range l.private.list {
 		for at := r.offset; at < r.offset+r.length; at += hostPage {
 			now, was := l.base[at:at+hostPage], image[at:at+hostPage]
 			left := &clean
@@ -129,20 +87,20 @@ func (l *Linear) writeBack() error {
 		}
 	}
 	w.flush()
-	l.private.regions, l.private.spare = w.kept, regions
+	l.private.set(w.kept)
 	return w.err
 }
 
 // writeBack collects stretches.
 type writeBack struct {
 	linear  *Linear
-	kept    []span
+	kept    []span // as a pageList has it
 	dropped span
 	err     error
 }
 
 func (w *writeBack) keep(at, n uint64) {
-	if last := len(w.kept) - 1; last >= 0 && w.kept[last].offset+w.kept[last].length == at {
+	if last := len(w.kept) - 1; last >= 0 && at%window != 0 && w.kept[last].offset+w.kept[last].length == at {
 		w.kept[last].length += n
 		return
 	}

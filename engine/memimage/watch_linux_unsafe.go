@@ -3,7 +3,6 @@
 package memimage
 
 import (
-	"fmt"
 	"sync"
 	"unsafe"
 
@@ -36,9 +35,6 @@ const (
 	ioctlUffdAPI        = 0xc018aa3f // _IOWR(0xaa, 0x3f, struct uffdio_api)
 	ioctlUffdRegister   = 0xc020aa00 // _IOWR(0xaa, 0x00, struct uffdio_register)
 	ioctlUffdUnregister = 0x8010aa01 // _IOR(0xaa, 0x01, struct uffdio_range)
-
-	scanProtect   = 1 << 0 // PM_SCAN_WP_MATCHING
-	pageIsWritten = 1 << 1
 )
 
 // watcher is the process's userfaultfd, or -1 where there is none that will do.
@@ -70,10 +66,12 @@ func (l *Linear) watch(unchanged int) error {
 	if unchanged <= maxSame {
 		return nil
 	}
-	l.open = l.open[:0]
-	err := l.scanWritten(l.base[:l.size], scanProtect, func(uint64, uint64) error { return nil })
-	l.steady = err == nil
-	return err
+	if err := l.scan(0, l.size, pageIsWritten, scanProtect, func(uint64, uint64) error { return nil }); err != nil {
+		l.written.known = false
+		return err
+	}
+	l.written.empty()
+	return nil
 }
 
 // unwatch ends the watching, which costs faults where nobody asks.
@@ -86,37 +84,10 @@ func (l *Linear) unwatch() {
 	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(watcher()), ioctlUffdUnregister, uintptr(unsafe.Pointer(&arg))) // it was registered or it was not
 }
 
-func (l *Linear) eachUnwatched(b []byte, do func(offset, length uint64) error) error {
-	return l.scanWritten(b, 0, do)
-}
-
-// scanWritten calls do for stretches of private pages of b that are not protected, and protects them if flags say so.
-func (l *Linear) scanWritten(b []byte, flags uint64, do func(offset, length uint64) error) error {
-	f, err := pagemap()
-	if err != nil {
-		return err
+// eachWritten is the [looker] for private pages that are not protected.
+func (l *Linear) eachWritten(from, to uint64, do func(offset, length uint64) error) error {
+	if l.method != Scan {
+		return l.eachPrivate(from, to, do)
 	}
-	regions := regionPool.Get().(*[]pageRegion)
-	defer regionPool.Put(regions)
-	base := uint64(uintptr(unsafe.Pointer(unsafe.SliceData(b))))
-	for at, end := base, base+uint64(len(b)); at < end; {
-		arg := pmScanArg{
-			flags: flags, start: at, end: end,
-			vec: uint64(uintptr(unsafe.Pointer(unsafe.SliceData(*regions)))), vecLen: uint64(len(*regions)),
-			categoryInverted: pageIsFile, categoryMask: pageIsFile | pageIsWritten, categoryAnyof: pageIsPresent | pageIsSwapped,
-			returnMask: pageIsWritten,
-		}
-		arg.size = uint64(unsafe.Sizeof(arg))
-		n, _, errno := unix.Syscall(unix.SYS_IOCTL, f.Fd(), pagemapScanIoctl, uintptr(unsafe.Pointer(&arg)))
-		if errno != 0 {
-			return fmt.Errorf("ioctl PAGEMAP_SCAN: %w", errno)
-		}
-		for _, r := range (*regions)[:n] {
-			if err := do(r.start-base, r.end-r.start); err != nil {
-				return err
-			}
-		}
-		at = arg.walkEnd
-	}
-	return nil
+	return l.scan(from, to, pageIsWritten, 0, do)
 }
