@@ -21,6 +21,8 @@ func (r *Result) cameBack(out runtimes.Outcome, d *deadline, memory *limits.Exce
 		r.Error = &e
 	}
 	switch {
+	case out.Suspended != nil:
+		r.Status = StatusSuspended // also when its time was over a moment later
 	case d.byCaller && d.interrupted:
 		r.Status, r.ExitCode = StatusCancelled, ExitCancelled
 		if r.Error == nil {

@@ -176,7 +176,7 @@ func (e *Engine) run(ctx context.Context, j Job, answers tape) (*Result, error) 
 		return nil, err
 	}
 	sb.tape = answers
-	res, err := sb.run(ctx, j.turn())
+	res, err := sb.run(ctx, j.turn(), nil)
 	if err == nil {
 		res.files = sb.tree.files()
 	}

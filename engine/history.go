@@ -62,6 +62,7 @@ func (s *Session) History() []HistoryEntry {
 
 // remember adds the present state to the history, and drops what is over the budget.
 func (s *Session) remember(e *HistoryEntry) {
+	s.forgetSuspended(e.Turn)
 	m := &moment{*e, s.now.copy()}
 	if n := len(s.past); n > 0 {
 		m.Bytes += m.st.vm.Memory.NewSince(s.past[n-1].st.vm.Memory)
@@ -83,6 +84,13 @@ func (s *Session) remember(e *HistoryEntry) {
 			s.forgetFirst(i)
 			return
 		}
+	}
+}
+
+// forgetSuspended drops the state in which a turn was suspended that has gone on.
+func (s *Session) forgetSuspended(turn int) {
+	if n := len(s.past); n > 0 && s.past[n-1].Turn == turn && s.past[n-1].st.suspended != nil {
+		s.forget(n - 1)
 	}
 }
 
@@ -120,7 +128,7 @@ func (s *Session) at(turn int) (int, error) {
 }
 
 // Rollback makes the session what it was after turn to: names, files in memory, open descriptors. 0 is how it was
-// opened. Later turns leave the history. What those did to mounted folders of the host stays. It fails with
+// opened. Later turns leave the history, a suspended one is given up. What those did to mounted folders of the host stays. It fails with
 // [ErrInvalid] for a turn that is not in the history.
 func (s *Session) Rollback(ctx context.Context, to int) error {
 	if err := s.use(ctx); err != nil {

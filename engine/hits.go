@@ -77,13 +77,13 @@ func (r *running) tellHits(res *Result) {
 	if e := res.exceeded; e != nil {
 		r.hits.add(*e)
 	}
-	if total := max(r.stdout.total, r.stderr.total); total > r.limits.OutputBytes {
+	if total := max(r.before.Stdout+r.stdout.total, r.before.Stderr+r.stderr.total); total > r.limits.OutputBytes {
 		r.hits.add(limits.ExceededError{Resource: limits.Output, Limit: r.limits.OutputBytes, Used: total})
 	}
 	if r.shown.cut() != nil {
 		r.hits.add(limits.ExceededError{Resource: limits.Results, Limit: r.limits.ResultBytes, Used: r.shown.total})
 	}
-	if calls := r.door.Calls(); calls > r.limits.HostCalls {
+	if calls := r.door.Made; calls > r.limits.HostCalls {
 		r.hits.add(limits.ExceededError{Resource: limits.HostCalls, Limit: r.limits.HostCalls, Used: calls})
 	}
 	res.LimitsHit = r.hits.list()

@@ -47,7 +47,7 @@ type Options struct {
 	// dropped first. Zero means 32 MiB, a negative number none. See Session.Rollback.
 	HistoryBytes int64
 	// IdleTimeout and MaxLifetime end a session that nobody has used for so long, or that has lived for so long: a turn that
-	// runs then is interrupted. Zero means never.
+	// runs then is interrupted. Zero means never. A suspended session is not idle.
 	IdleTimeout, MaxLifetime time.Duration
 	// Labels are for whoever opened the session: they are told with it and stored with it.
 	Labels map[string]string

@@ -23,6 +23,7 @@ const (
 	StatusCancelled   Status = "cancelled"     // the caller's context ended
 	StatusTrapped     Status = "trapped"       // stopped by the machine, such as a stack overflow
 	StatusRefused     Status = "refused"       // not run, since Options.Review forbids what it uses
+	StatusSuspended   Status = "suspended"     // not over: it waits for PendingCalls; see Session.Resume
 )
 
 // Exit codes of runs that the guest did not end itself.
@@ -56,6 +57,8 @@ type Result struct {
 	// in the order in which they were answered.
 	ToolCalls    []hostfuncs.ToolCall    `json:"tool_calls,omitempty"`
 	HTTPRequests []hostfuncs.HTTPRequest `json:"http_requests,omitempty"`
+	// PendingCalls are the calls of tools for whose results a suspended turn waits.
+	PendingCalls []hostfuncs.PendingCall `json:"pending_calls,omitempty"`
 	Usage        limits.Usage            `json:"usage"`
 	// State is what a session's turn did to its names, as the guest tells it. Nil: nothing, or it was rolled back.
 	State *StateCard `json:"state,omitempty"`
@@ -68,6 +71,8 @@ type Result struct {
 	trap     error
 	cut      bool // the instance cannot be used again
 	files    *Files
+
+	suspended *suspension
 }
 
 // Truncated tells which output was cut.
@@ -121,8 +126,8 @@ func (e *Exception) Error() string {
 // ErrCancelled is what Result.Err wraps for a run whose context ended.
 var ErrCancelled = errors.New("cancelled")
 
-// Err is nil for a run that ended well, and else an [*Exception], a [*limits.ExceededError], a [*Trap] or
-// [ErrCancelled].
+// Err is nil for a run that ended well, and else an [*Exception], a [*limits.ExceededError], a [*Trap],
+// [ErrCancelled] or [ErrSuspended].
 func (r *Result) Err() error {
 	switch r.Status {
 	case StatusOK:
@@ -131,6 +136,8 @@ func (r *Result) Err() error {
 		return &Exception{ExitCode: r.ExitCode, Guest: r.Error}
 	case StatusCancelled:
 		return ErrCancelled
+	case StatusSuspended:
+		return ErrSuspended
 	case StatusTrapped:
 		return r.trap
 	}

@@ -26,13 +26,18 @@ type running struct {
 	door           hostfuncs.Door
 	calls          *hostfuncs.Calls // nil as long as nothing was asked for
 	web            *fetch.Client
+	tools          *hostfuncs.Tools // with calls
 	toolCalls      []hostfuncs.ToolCall
+	late           []hostfuncs.LateCall // of a turn that is suspended
 	deadline       *deadline
 	clock          wasi.Clock
 	own            *wasi.FixedClock // what clock reads, if it is the sandbox's own
 	passed         time.Duration    // of own, while waiting for calls
 	meter          vm.Meter
 	hits           hits
+
+	from   *resumption // nil unless the rest of a suspended turn runs
+	before spent       // in its earlier parts
 }
 
 func newRunning(l limits.Limits, t Turn, clock wasi.Clock, interrupt func(context.Context) error) *running {
@@ -49,7 +54,7 @@ func newRunning(l limits.Limits, t Turn, clock wasi.Clock, interrupt func(contex
 	r.own, _ = clock.(*wasi.FixedClock)
 	r.door = hostfuncs.Door{MaxCalls: l.HostCalls, Handlers: map[hostfuncs.Op]hostfuncs.Handler{hostfuncs.OpDisplay: r.shown.handle}}
 	r.meter = vm.Meter{Budget: l.Fuel, Check: r.deadline.check, OutOfFuel: func(used uint64) error {
-		return &limits.ExceededError{Resource: limits.Fuel, Limit: l.Fuel, Used: used}
+		return &limits.ExceededError{Resource: limits.Fuel, Limit: l.Fuel, Used: r.before.Fuel + used}
 	}}
 	return r
 }
@@ -58,10 +63,15 @@ func newRunning(l limits.Limits, t Turn, clock wasi.Clock, interrupt func(contex
 // ends with ctx, and with disconnect.
 func (r *running) offer(ctx context.Context, o Options, log func() *slog.Logger) {
 	r.door.More = func() { r.connect(ctx, o, log()) }
+	if r.from != nil { // whose calls are there already
+		r.door.More()
+		r.door.More = nil
+	}
 }
 
 func (r *running) connect(ctx context.Context, o Options, log *slog.Logger) {
 	r.calls = hostfuncs.NewCalls(ctx, func(ctx context.Context, done <-chan struct{}, atMost time.Duration) (bool, error) {
+		r.atWait()
 		arrived, err := r.deadline.await(ctx, done, atMost)
 		switch {
 		case errors.Is(err, wasi.ErrInterrupted):
@@ -75,11 +85,16 @@ func (r *running) connect(ctx context.Context, o Options, log *slog.Logger) {
 		r.events.emit(Event{Type: EventHTTPRequest, HTTPRequest: &q})
 	})
 	r.calls.OnCancel = r.web.Cancel
-	tools := hostfuncs.Tools{Registry: o.Tools, Calls: r.calls, Log: log, Record: func(c hostfuncs.ToolCall) {
+	r.calls.Suspendable = func() bool { return r.session && !r.deadline.interrupted }
+	r.tools = &hostfuncs.Tools{Registry: o.Tools, Calls: r.calls, Log: log, Record: func(c hostfuncs.ToolCall) {
 		r.toolCalls = append(r.toolCalls, c)
 		r.events.emit(Event{Type: EventToolCall, ToolCall: &c})
 	}}
-	for _, handlers := range []map[hostfuncs.Op]hostfuncs.Handler{r.calls.Handlers(), r.web.Handlers(), tools.Handlers()} {
+	if r.from != nil {
+		r.tools.Tally = maps.Clone(r.from.Tally)
+		r.tools.Resume(r.from.Calls, r.from.results)
+	}
+	for _, handlers := range []map[hostfuncs.Op]hostfuncs.Handler{r.calls.Handlers(), r.web.Handlers(), r.tools.Handlers()} {
 		maps.Copy(r.door.Handlers, handlers)
 	}
 }
@@ -129,9 +144,9 @@ func (r *running) record(res *Result, inst *vm.Instance, t *tree, out runtimes.O
 		private, errPrivate = linear.PrivateBytes()
 	}
 	res.Usage = limits.Usage{
-		Start: res.Usage.Start, Wall: wall, Compute: wall - r.deadline.waited, Fuel: r.meter.Used(),
+		Start: res.Usage.Start, Wall: wall, Compute: wall - r.deadline.waited, Fuel: r.before.Fuel + r.meter.Used(),
 		MemoryPeakBytes: linear.Size(), PrivateBytes: private,
-		DiskBytes: uint64(t.Usage().Bytes), OutputBytes: r.stdout.total + r.stderr.total,
+		DiskBytes: uint64(t.Usage().Bytes), OutputBytes: r.before.Stdout + r.stdout.total + r.before.Stderr + r.stderr.total,
 	}
 	memory := &limits.ExceededError{Resource: limits.Memory, Limit: r.limits.MemoryBytes, Used: linear.Size()}
 	if out.Unreported && !linear.Denied() {

@@ -119,8 +119,8 @@ func (s *sandbox) discard() {
 	s.inst = nil
 }
 
-// run runs one turn. After it s.inst is nil when the turn was cut.
-func (s *sandbox) run(ctx context.Context, t Turn) (*Result, error) {
+// run runs one turn, or with from the rest of a suspended one. After it s.inst is nil when the turn was cut.
+func (s *sandbox) run(ctx context.Context, t Turn, from *resumption) (*Result, error) {
 	begun := s.begun
 	if s.turns > 0 {
 		begun = time.Now()
@@ -143,6 +143,9 @@ func (s *sandbox) run(ctx context.Context, t Turn) (*Result, error) {
 	})
 	r.deadline.yield = func() { s.inst.Yield(&r.meter) }
 	r.deadline.asked, r.session = s.asked, s.session
+	if from != nil {
+		r.goOn(from, turn)
+	}
 	s.inst.Linear().SetLimit(wholePages(lim.MemoryBytes))
 	if err := s.state.Renew(r.wasi(s.tree, t.Stdin, s.random)); err != nil {
 		return nil, err
@@ -150,8 +153,14 @@ func (s *sandbox) run(ctx context.Context, t Turn) (*Result, error) {
 	mark := s.tree.Mark()
 	res.Usage.Start = time.Since(begun)
 	out, err := s.drive(ctx, r, turn, func() *slog.Logger { return s.eng.cfg.Logger.With("run", res.ID) })
-	s.turns++
+	if from == nil {
+		s.turns++
+	}
 	err = r.record(res, s.inst, s.tree, out, err)
+	if res.Status == StatusSuspended {
+		res.suspended = r.suspension(res, turn, out.Suspended)
+		res.PendingCalls = res.suspended.pending()
+	}
 	if res.cut {
 		s.discard()
 	} else if err == nil {
@@ -206,7 +215,7 @@ func (s *sandbox) drive(ctx context.Context, r *running, t *runtimes.Turn, log f
 		out, err = s.lang.Driver.Turn(ctx, s.inst, s.lang.Info, t)
 		return err
 	})
-	return out, err
+	return r.suspend(out), err
 }
 
 // stdinReader is the turn's standard input for JavaScript, whose waits end with the turn. The context is that

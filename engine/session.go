@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cloche-dev/cloche/hostfuncs"
 	"github.com/cloche-dev/cloche/wasi/vfs"
 )
 
@@ -65,6 +66,8 @@ type SessionInfo struct {
 	Labels map[string]string `json:"labels,omitempty"`
 	// Stored says that it is only in the store, from an earlier process.
 	Stored bool `json:"stored,omitempty"`
+	// PendingCalls are those for whose results the last turn waits, if it is suspended. See Session.Resume.
+	PendingCalls []hostfuncs.PendingCall `json:"pending_calls,omitempty"`
 
 	idle, lifetime time.Duration
 }
@@ -119,7 +122,7 @@ func (e *Engine) session(sb *sandbox, st *state, transient bool) (*Session, erro
 	s := &Session{eng: e, id: newID("ses_"), sb: sb, now: st, transient: transient}
 	s.info = SessionInfo{
 		ID: s.id, Language: sb.opts.language(), Created: now, LastUsed: now, Turns: st.turns, Labels: sb.opts.Labels,
-		idle: sb.opts.IdleTimeout, lifetime: sb.opts.MaxLifetime,
+		PendingCalls: st.suspended.pending(), idle: sb.opts.IdleTimeout, lifetime: sb.opts.MaxLifetime,
 	}
 	s.remember(&HistoryEntry{Turn: st.turns, Time: now})
 	if err := e.live.add(s); err != nil {
@@ -152,12 +155,21 @@ func (s *Session) Interrupt() bool {
 	return s.info.Busy // it was asked already
 }
 
-// Run runs one turn. It fails with [ErrBusy] while another one runs, and with [ErrClosed] after Close.
+// Run runs one turn. It fails with [ErrBusy] while another one runs, with [ErrSuspended] when the last one is suspended, and
+// with [ErrClosed] after Close.
 func (s *Session) Run(ctx context.Context, t Turn) (*Result, error) {
 	if err := s.use(ctx); err != nil {
 		return nil, err
 	}
 	defer s.done()
+	if s.now.suspended != nil {
+		return nil, ErrSuspended
+	}
+	return s.step(ctx, t, nil)
+}
+
+// step goes from the session's state to the next, or stays there: by a turn, or by the rest of a suspended one.
+func (s *Session) step(ctx context.Context, t Turn, from *resumption) (*Result, error) {
 	if err := s.sb.wake(ctx, s.now); err != nil {
 		return nil, err
 	}
@@ -165,16 +177,18 @@ func (s *Session) Run(ctx context.Context, t Turn) (*Result, error) {
 	if err := s.sb.state.Checkpoint(); err != nil {
 		return nil, err
 	}
-	res, err := s.sb.run(ctx, t)
-	if err == nil && res.Status != StatusOK && s.sb.opts.OnError == OnErrorRollback && s.sb.inst != nil {
+	res, err := s.sb.run(ctx, t, from)
+	if err == nil && s.undoes(res, from) && s.sb.inst != nil {
 		s.sb.vacate() // it came back in order
 	}
 	if s.sb.inst != nil {
 		s.sb.copied = false
 		next, errFreeze := s.sb.freeze()
 		if errFreeze == nil {
+			next.suspended = s.now.suspended // if nothing ran
 			s.advance(next)
 			if res != nil {
+				next.suspended = res.suspended
 				res.Usage.PrivateBytes = next.vm.Memory.Bytes()
 			}
 			s.remember(entryOf(res, next))
@@ -191,8 +205,16 @@ func (s *Session) Run(ctx context.Context, t Turn) (*Result, error) {
 	s.sb.turns = s.now.turns
 	if res != nil {
 		res.RolledBack, res.FilesChanged, res.State = true, nil, nil
+		if from != nil {
+			res.PendingCalls = from.pending()
+		}
 	}
 	return res, err
+}
+
+// undoes says whether a turn is undone although it came back in order. That a turn is to be cancelled is no failure.
+func (s *Session) undoes(res *Result, from *resumption) bool {
+	return s.sb.opts.OnError == OnErrorRollback && res.Status != StatusOK && res.Status != StatusSuspended && (from == nil || !from.cancel)
 }
 
 // advance makes next, which the session owns then, its state.
@@ -298,6 +320,9 @@ func (s *Session) done() {
 	s.infoMu.Lock()
 	s.ask = nil
 	s.info.Busy, s.info.LastUsed, s.info.Turns = false, time.Now(), s.sb.turns
+	if s.now != nil {
+		s.info.PendingCalls = s.now.suspended.pending()
+	}
 	s.infoMu.Unlock()
 	s.mu.Unlock()
 }

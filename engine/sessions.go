@@ -148,7 +148,7 @@ func (c Config) keeperTick() time.Duration {
 
 // over is why a session has to end, or nil.
 func (i SessionInfo) over(now time.Time) error {
-	if i.idle > 0 && !i.Busy && now.Sub(i.LastUsed) >= i.idle {
+	if i.idle > 0 && !i.Busy && len(i.PendingCalls) == 0 && now.Sub(i.LastUsed) >= i.idle {
 		return ErrExpired
 	}
 	if i.lifetime > 0 && now.Sub(i.Created) >= i.lifetime {

@@ -62,6 +62,7 @@ type snapHeader struct {
 	Now         time.Time         `json:"now,omitzero"`
 	Options     storedOptions     `json:"options"`
 	Session     *storedSession    `json:"session,omitempty"` // in a store
+	Suspended   *suspension       `json:"suspended,omitempty"`
 }
 
 // storedOptions are the Options that can be written down.
@@ -111,7 +112,7 @@ func writeSnapshot(w io.Writer, key []byte, image string, o Options, st *state) 
 func headerOf(image string, o Options, st *state) snapHeader {
 	return snapHeader{
 		Image: image, Page: os.Getpagesize(), Made: time.Now().UTC(), Turns: st.turns, MemoryBytes: st.vm.Memory.Size(), PageBytes: st.vm.Memory.Bytes(),
-		Globals: st.vm.Globals, Descriptors: st.descriptors, Random: st.random, Now: st.now, Options: o.stored(),
+		Globals: st.vm.Globals, Descriptors: st.descriptors, Random: st.random, Now: st.now, Options: o.stored(), Suspended: st.suspended,
 	}
 }
 
@@ -296,7 +297,7 @@ func (f *snapFile) open(l *loaded) (*state, Options, error) {
 	}
 	st := &state{
 		vm:          vm.Checkpoint{Globals: f.Globals},
-		descriptors: f.Descriptors, turns: f.Turns, random: f.Random, now: f.Now, copied: true,
+		descriptors: f.Descriptors, turns: f.Turns, random: f.Random, now: f.Now, copied: true, suspended: f.Suspended,
 	}
 	if err := f.openBody(l.State.Image, st); err != nil {
 		return nil, o, badSnapshot("%w", err)

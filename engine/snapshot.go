@@ -41,6 +41,8 @@ type SnapshotInfo struct {
 	MemoryBytes uint64 `json:"memory_bytes"`
 	// FileBytes is what its files in memory hold.
 	FileBytes uint64 `json:"file_bytes"`
+	// Suspended says that its last turn is not over: see Session.Resume.
+	Suspended bool `json:"suspended,omitempty"`
 }
 
 // Snapshot takes the session's state. It fails with [ErrBusy] while a turn runs. The snapshot lives as long as it is
@@ -63,7 +65,7 @@ func (s *Session) present() (*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	st.turns, st.copied = s.now.turns, true
+	st.turns, st.copied, st.suspended = s.now.turns, true, s.now.suspended
 	return st, nil
 }
 
@@ -91,7 +93,7 @@ func (sn *Snapshot) Info() SnapshotInfo {
 		return SnapshotInfo{}
 	}
 	defer st.release()
-	info := SnapshotInfo{Language: sn.opts.language(), Turns: st.turns, MemoryBytes: st.vm.Memory.Bytes()}
+	info := SnapshotInfo{Language: sn.opts.language(), Turns: st.turns, MemoryBytes: st.vm.Memory.Bytes(), Suspended: st.suspended != nil}
 	if st.files != nil {
 		info.FileBytes = uint64(max(st.files.Usage().Bytes, 0))
 	} else {

@@ -29,6 +29,8 @@ type state struct {
 	// copied says that another session may go on from the same state: random generators are renewed before
 	// the next turn.
 	copied bool
+	// suspended is the turn that is not over. Nil: the state is one between turns.
+	suspended *suspension
 }
 
 // freeze takes the state as it is between two turns. The caller releases it.

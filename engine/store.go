@@ -307,7 +307,7 @@ func (s *Session) load(ctx context.Context, adjust ...func(*Options)) error {
 		base.release() // the next write begins a new one
 	}
 	s.infoMu.Lock()
-	s.info.Language, s.info.Turns, s.info.Labels = o.language(), st.turns, o.Labels
+	s.info.Language, s.info.Turns, s.info.Labels, s.info.PendingCalls = o.language(), st.turns, o.Labels, st.suspended.pending()
 	s.infoMu.Unlock()
 	s.remember(&HistoryEntry{Turn: st.turns, Time: s.info.LastUsed})
 	return nil
@@ -363,7 +363,7 @@ func (f *snapFile) info() *SessionInfo {
 	o := f.Options.options()
 	return &SessionInfo{
 		ID: f.Session.ID, Language: o.language(), Created: f.Session.Created, LastUsed: f.Session.Used, Turns: f.Turns,
-		Labels: f.Session.Labels, Stored: true, idle: o.IdleTimeout, lifetime: o.MaxLifetime,
+		Labels: f.Session.Labels, Stored: true, PendingCalls: f.Suspended.pending(), idle: o.IdleTimeout, lifetime: o.MaxLifetime,
 	}
 }
 

@@ -130,16 +130,16 @@ func (d *deadline) sleep(ctx context.Context, length time.Duration) error {
 // or over. It says whether done was closed.
 func (d *deadline) await(ctx context.Context, done <-chan struct{}, atMost time.Duration) (bool, error) {
 	vm.Waiting(ctx)
+	d.heed()
 	begin := time.Now()
 	defer func() { d.waited += time.Since(begin) }()
-	d.heed()
 	next := d.soft
 	if d.interrupted {
 		next = d.hard
 	}
 	untilNext := max(next.Sub(begin), 0)
 	length := untilNext
-	bounded := atMost >= 0 && atMost <= untilNext
+	bounded := atMost >= 0 && atMost < untilNext // what is due now comes first
 	if bounded {
 		length = atMost
 	}

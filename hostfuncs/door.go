@@ -89,17 +89,14 @@ type Door struct {
 	// MaxCalls is the number of requests that are answered; later ones are refused. Waiting, cancelling and reading
 	// belong to requests that were counted already.
 	MaxCalls uint64
-
-	calls uint64
+	// Made counts those requests, refused ones included. A run that goes on from another begins with its.
+	Made uint64
 }
-
-// Calls is the number of requests made, refused ones included.
-func (d *Door) Calls() uint64 { return d.calls }
 
 // Serve answers one request. The error is not nil only when the run must end.
 func (d *Door) Serve(ctx context.Context, request []byte) ([]byte, error) {
 	if len(request) == 0 || Op(request[0]) != OpWait && Op(request[0]) != OpCancel && Op(request[0]) != OpRead {
-		d.calls++
+		d.Made++
 	}
 	return encodeReply(d.answer(ctx, request))
 }
@@ -118,7 +115,7 @@ func encodeReply(payload []byte, err error) ([]byte, error) {
 
 func (d *Door) answer(ctx context.Context, request []byte) ([]byte, error) {
 	switch {
-	case d.calls > d.MaxCalls:
+	case d.Made > d.MaxCalls:
 		return nil, Refuse("HostCallLimit", "this run may make %d calls to the host", d.MaxCalls)
 	case len(request) == 0:
 		return nil, Refuse("ValueError", "empty request")

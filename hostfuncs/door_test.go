@@ -101,8 +101,8 @@ func TestDoor(t *testing.T) {
 			t.Errorf("%q: %q, %v; want %q, %v", tt.request, got, err, tt.want, tt.err)
 		}
 	}
-	if d.Calls() != 6 {
-		t.Errorf("%d calls", d.Calls())
+	if d.Made != 6 {
+		t.Errorf("%d calls", d.Made)
 	}
 }
 

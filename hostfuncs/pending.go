@@ -30,12 +30,16 @@ const (
 // Calls are what a run has asked of its host and what goes on while it does something else.
 //
 //	started --(its turn)--> running --> ready --(collected by wait)--> gone
+//	   |                        |------> late --(its result, in a later run)--> ready
 //	   |________________________|_________|__ cancelled, or the run ends
 //
 // Its methods are called by the run's goroutine only; the work, but for that of Now, runs on others, which touch nothing but what mu guards.
 type Calls struct {
 	// OnCancel is told of an id that the program gave up and that is no call's. Nil: nobody is.
 	OnCancel func(id uint32)
+	// Suspendable says whether the run can be suspended now, which waits for nothing but results that come later; see
+	// [ErrLater]. Nil: it never can.
+	Suspendable func() bool
 
 	ctx  context.Context
 	stop context.CancelFunc
@@ -52,7 +56,11 @@ type Calls struct {
 	running int
 	ready   []*call
 	held    int
-	news    chan struct{} // closed when something is ready; nil while nobody waits
+	late    int           // of the pending calls
+	news    chan struct{} // closed when something is ready or late; nil while nobody waits
+
+	suspended bool // the program was told so
+	spared    bool // it could not be suspended any more, and was sent on once
 }
 
 // call is one piece of work.
@@ -69,7 +77,8 @@ type call struct {
 	finished bool
 	reply    []byte // when finished
 	err      error
-	gone     bool // nobody will collect it
+	gone     bool      // nobody will collect it
+	late     *LateCall // when its result comes later
 }
 
 // An ending is told, on the run's goroutine, how a call went, and gives what the program is to see of it: an error that is
@@ -110,15 +119,11 @@ func (c *Calls) Do(ctx context.Context, size int, async bool, work func(context.
 	p := &call{work: work, end: end, held: size, async: async, done: make(chan struct{})}
 	p.ctx, p.stop = context.WithCancel(c.ctx)
 	c.mu.Lock()
-	if len(c.pending) >= maxPending || c.held+size > maxHeld {
+	if err := c.admit(p); err != nil {
 		c.mu.Unlock()
 		p.stop()
-		return end(nil, Refuse("HostCallLimit", "too much is going on at once: wait for what was started"))
+		return end(nil, err)
 	}
-	c.held += size
-	c.next++
-	p.id = c.next
-	c.pending[p.id] = p
 	c.queue = append(c.queue, p)
 	c.begin()
 	c.mu.Unlock()
@@ -131,7 +136,7 @@ func (c *Calls) Do(ctx context.Context, size int, async bool, work func(context.
 		if c.isDone(p) {
 			return answered(p.end(p.reply, p.err))
 		}
-		return binary.LittleEndian.AppendUint32([]byte{asyncPending}, p.id), nil
+		return pendingReply(p.id), nil
 	}
 	if _, err := c.wait(ctx, p.done, -1); err != nil {
 		c.giveUp(p)
@@ -146,6 +151,24 @@ func (c *Calls) Do(ctx context.Context, size int, async bool, work func(context.
 	return p.end(p.reply, p.err)
 }
 
+// admit takes p into the books, under a number that nothing else has. Preconditions: mu is held.
+func (c *Calls) admit(p *call) error {
+	if len(c.pending) >= maxPending || c.held+p.held > maxHeld {
+		return Refuse("HostCallLimit", "too much is going on at once: wait for what was started")
+	}
+	c.held += p.held
+	p.id = c.number()
+	c.pending[p.id] = p
+	return nil
+}
+
+// number is one that no call of the run has. Preconditions: mu is held.
+func (c *Calls) number() uint32 {
+	for c.next++; c.pending[c.next] != nil; c.next++ {
+	}
+	return c.next
+}
+
 // moment is how long a program waits for a call that is to go on.
 const moment = 20 * time.Microsecond
 
@@ -156,8 +179,15 @@ func answered(reply []byte, err error) ([]byte, error) {
 }
 
 // Now is Do for work that waits for nothing: it is done on the run's own goroutine.
-func (c *Calls) Now(async bool, work func(context.Context) ([]byte, error), end ending) ([]byte, error) {
-	reply, err := end(c.guarded(&call{ctx: c.ctx, work: work}))
+func (c *Calls) Now(size int, async bool, work func(context.Context) ([]byte, error), end ending) ([]byte, error) {
+	reply, err := c.guarded(&call{ctx: c.ctx, work: work})
+	if l, ok := errors.AsType[*later](err); ok {
+		if async {
+			return c.setAsideNow(size, l, end)
+		}
+		err = cannotWait(l.call.Name)
+	}
+	reply, err = end(reply, err)
 	if async {
 		return answered(reply, err)
 	}
@@ -229,20 +259,39 @@ func (c *Calls) run(p *call) {
 	if c.closed {
 		return
 	}
-	p.reply, p.err, p.finished = reply, err, true
-	if !p.gone {
-		c.held += len(reply)
-		p.held += len(reply)
-		if p.async {
-			c.ready = append(c.ready, p)
-			if c.news != nil {
-				close(c.news)
-				c.news = nil
-			}
+	if l, ok := errors.AsType[*later](err); ok {
+		if p.async && !p.gone {
+			c.setAside(p, l)
+			c.begin()
+			return
 		}
-		close(p.done)
+		err = cannotWait(l.call.Name)
 	}
+	c.finish(p, reply, err)
 	c.begin()
+}
+
+// finish notes how p went. Preconditions: mu is held.
+func (c *Calls) finish(p *call, reply []byte, err error) {
+	p.reply, p.err, p.finished = reply, err, true
+	if p.gone {
+		return
+	}
+	c.held += len(reply)
+	p.held += len(reply)
+	if p.async {
+		c.ready = append(c.ready, p)
+		c.tell()
+	}
+	close(p.done)
+}
+
+// tell wakes the run if it waits. Preconditions: mu is held.
+func (c *Calls) tell() {
+	if c.news != nil {
+		close(c.news)
+		c.news = nil
+	}
 }
 
 // guarded does the work; a fault in it is an error of the work alone.
@@ -260,6 +309,9 @@ func (c *Calls) forget(p *call) {
 	if c.pending[p.id] == p {
 		delete(c.pending, p.id)
 		c.held -= p.held
+		if p.late != nil {
+			c.late--
+		}
 		c.begin() // there may be room for one more
 	}
 }
@@ -267,11 +319,14 @@ func (c *Calls) forget(p *call) {
 // noTimeout is the time of a wait that has no bound of its own.
 const noTimeout = 1<<32 - 1
 
-// handleWait answers [OpWait]: {"timeout_ms": n}. The reply is what is ready: for each the id (u32), the length of its
+// handleWait answers [OpWait]: {"timeout_ms": n, "suspend": bool}. The reply is what is ready: for each the id (u32), the length of its
 // frame (u32) and the frame, which is what the call itself would have replied.
 func (c *Calls) handleWait(ctx context.Context, payload []byte) ([]byte, error) {
-	timeout := uint32(noTimeout)
+	timeout, suspendable := uint32(noTimeout), false
 	_, err := DecodeFrame(payload, func(name string, value json.RawMessage) (bool, error) {
+		if name == "suspend" {
+			return true, json.Unmarshal(value, &suspendable)
+		}
 		return name == "timeout_ms", json.Unmarshal(value, &timeout)
 	})
 	if err != nil {
@@ -279,6 +334,7 @@ func (c *Calls) handleWait(ctx context.Context, payload []byte) ([]byte, error) 
 	}
 	c.mu.Lock()
 	none := len(c.pending) == 0
+	onlyLate := !none && c.late == len(c.pending)
 	var news chan struct{}
 	if len(c.ready) == 0 && !none {
 		if c.news == nil {
@@ -287,6 +343,9 @@ func (c *Calls) handleWait(ctx context.Context, payload []byte) ([]byte, error) 
 		news = c.news
 	}
 	c.mu.Unlock()
+	if onlyLate && timeout == noTimeout {
+		return c.onlyLate(ctx, suspendable)
+	}
 	if none && timeout == noTimeout {
 		return nil, Refuse("RuntimeError", "nothing is going on that could be waited for")
 	}
@@ -356,8 +415,7 @@ func (c *Calls) handleCancel(_ context.Context, payload []byte) ([]byte, error) 
 func (c *Calls) NewID() uint32 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.next++
-	return c.next
+	return c.number()
 }
 
 // Handlers are those of waiting for calls and of cancelling them.

@@ -25,7 +25,7 @@ type Tool struct {
 	// Output is the JSON schema of the result, for declarations only. Empty: anything.
 	Output json.RawMessage
 	// Call answers one call. The arguments fit Input. A [*Refusal] reaches the program as it is, and of any other error
-	// it learns only that the tool failed. ctx ends with the run, at the deadline, or when the program gives up; a
+	// it learns only that the tool failed; but [ErrLater] says that the result comes later. ctx ends with the run, at the deadline, or when the program gives up; a
 	// call that goes on after that has nobody to answer to. Calls of one run may overlap.
 	Call func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error)
 	// Quick says that Call waits for nothing and is back within microseconds, whatever it is asked. It is then made on the

@@ -20,9 +20,8 @@ type Tools struct {
 	Record func(ToolCall)
 	// Log gets a record per call, with what a failed tool said, which the program does not see. Nil: none.
 	Log *slog.Logger
-
-	made  int
-	tally map[string]int
+	// Tally counts the calls that were made, by name, against the budgets. A run that goes on from another begins with its.
+	Tally map[string]int
 }
 
 // Handlers are those of the tool ops; none when nothing is offered.
@@ -77,10 +76,10 @@ func (t *Tools) handle(ctx context.Context, payload []byte) ([]byte, error) {
 	if err != nil {
 		return t.ended(name, begun, len(arguments), nil, err)
 	}
-	work := func(ctx context.Context) ([]byte, error) { return t.call(ctx, tool, arguments) }
+	work := func(ctx context.Context) ([]byte, error) { return t.call(ctx, tool, arguments, begun) }
 	end := func(reply []byte, err error) ([]byte, error) { return t.ended(name, begun, len(arguments), reply, err) }
 	if tool.Quick {
-		return t.Calls.Now(async, work, end)
+		return t.Calls.Now(argumentWeight*len(payload), async, work, end)
 	}
 	return t.Calls.Do(ctx, argumentWeight*len(payload), async, work, end)
 }
@@ -96,25 +95,33 @@ func (t *Tools) admit(name string, arguments json.RawMessage) (*tool, error) {
 	if tool == nil {
 		return nil, notCalled{Refuse("AttributeError", "there is no tool %.64q", name)}
 	}
-	if t.tally == nil {
-		t.tally = map[string]int{}
+	if t.Tally == nil {
+		t.Tally = map[string]int{}
 	}
 	switch max := t.Registry.MaxCalls; {
-	case max > 0 && t.made >= max:
+	case max > 0 && t.made() >= max:
 		return nil, notCalled{Refuse("ToolLimit", "this run may make %d calls of tools", max)}
-	case tool.MaxCalls > 0 && t.tally[name] >= tool.MaxCalls:
+	case tool.MaxCalls > 0 && t.Tally[name] >= tool.MaxCalls:
 		return nil, notCalled{Refuse("ToolLimit", "this run may call %s %d times", name, tool.MaxCalls)}
 	}
 	if len(arguments) > maxArguments {
 		return nil, notCalled{Refuse("ValueError", "%s: the arguments have %d bytes, more than %d", name, len(arguments), maxArguments)}
 	}
-	t.made++
-	t.tally[name]++
+	t.Tally[name]++
 	return tool, nil
 }
 
-// call makes a call.
-func (t *Tools) call(ctx context.Context, tool *tool, arguments json.RawMessage) ([]byte, error) {
+// made is the number of calls that were made.
+func (t *Tools) made() int {
+	n := 0
+	for _, calls := range t.Tally {
+		n += calls
+	}
+	return n
+}
+
+// call makes a call that was asked for when begun.
+func (t *Tools) call(ctx context.Context, tool *tool, arguments json.RawMessage, begun time.Time) ([]byte, error) {
 	if tool.Timeout > 0 {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeoutCause(ctx, tool.Timeout, errToolTime)
@@ -130,6 +137,8 @@ func (t *Tools) call(ctx context.Context, tool *tool, arguments json.RawMessage)
 	}
 	result, err := tool.answer(ctx, arguments)
 	switch {
+	case errors.Is(err, ErrLater):
+		return nil, &later{LateCall{PendingCall: PendingCall{ID: newCallID(), Name: tool.Name, Arguments: arguments}, Begun: begun}}
 	case err != nil && context.Cause(ctx) == errToolTime:
 		return nil, errToolTime
 	case err != nil:

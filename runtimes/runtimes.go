@@ -75,6 +75,9 @@ type Turn struct {
 	Disk func() Space
 	// Tools says that the door has tools.
 	Tools bool
+	// Resume goes on with a suspended turn, whose Outcome.Suspended it is. Source and Name are that turn's; Args, Env, Inputs,
+	// Paths and Deny mean nothing.
+	Resume json.RawMessage
 }
 
 // Space is the room for files in a sandbox.
@@ -102,6 +105,9 @@ type Outcome struct {
 	Unreported bool
 	// State is what a session's turn did to its names, as the guest tells it: JSON of at most MaxState bytes, or nil.
 	State json.RawMessage
+	// Suspended says that the turn is not over: it waits for results that come later, and nothing of it is on the machine's
+	// stack. It is what the driver needs to go on, besides memory, globals and descriptors. Nil: the turn is over.
+	Suspended json.RawMessage
 }
 
 // MaxState bounds Outcome.State: a few hundred names with a line each.

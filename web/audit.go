@@ -30,9 +30,9 @@ type AuditRecord struct {
 	TraceID      string                  `json:"trace_id,omitempty"`
 	SessionID    string                  `json:"session_id,omitempty"`
 	Language     string                  `json:"language"`
-	CodeSHA256   string                  `json:"code_sha256"`
-	Code         string                  `json:"code,omitempty"` // where the operator asks for it
-	Status       string                  `json:"status"`         // of the Result, or failed
+	CodeSHA256   string                  `json:"code_sha256,omitempty"` // not of the rest of a suspended turn
+	Code         string                  `json:"code,omitempty"`        // where the operator asks for it
+	Status       string                  `json:"status"`                // of the Result, or failed
 	ExitCode     int                     `json:"exit_code"`
 	Network      bool                    `json:"network"` // whether it had one
 	Usage        *limits.Usage           `json:"usage,omitempty"`
@@ -90,10 +90,13 @@ func (a *audit) close() error {
 
 // recordOf is what is known of a run that ended.
 func (a *audit) recordOf(run *execution, res *engine.Result) AuditRecord {
-	sum := sha256.Sum256([]byte(run.code))
 	r := AuditRecord{
 		Time: run.started.UTC(), ID: run.id, Key: run.key.Name, RequestID: run.requestID, TraceID: run.traceID, SessionID: run.session,
-		Language: run.language, CodeSHA256: hex.EncodeToString(sum[:]), Status: "failed", Network: run.network,
+		Language: run.language, Status: "failed", Network: run.network,
+	}
+	if run.code != "" {
+		sum := sha256.Sum256([]byte(run.code))
+		r.CodeSHA256 = hex.EncodeToString(sum[:])
 	}
 	if a.code {
 		r.Code = run.code

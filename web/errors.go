@@ -34,6 +34,7 @@ const (
 	codeMethod       = "method_not_allowed"
 	codeBusy         = "busy"
 	codeConflict     = "conflict"
+	codeSuspended    = "suspended"
 	codeExpired      = "expired"
 	codeTooLarge     = "too_large"
 	codeMediaType    = "unsupported_media_type"
@@ -117,6 +118,10 @@ func asAPIError(err error) (*apiError, error) {
 		return fail(http.StatusGone, codeExpired, "the session is over"), nil
 	case errors.Is(err, engine.ErrNoTemplate):
 		return fail(http.StatusNotFound, codeNotFound, "there is no such template: the operator builds them with cloche template build"), nil
+	case errors.Is(err, engine.ErrSuspended):
+		return fail(http.StatusConflict, codeSuspended, "the session is suspended: its last turn waits for the results of calls; resume or cancel it, or go back to an earlier turn"), nil
+	case errors.Is(err, engine.ErrNoCall):
+		return fail(http.StatusConflict, codeConflict, "%s", plain(err)), nil
 	case errors.Is(err, engine.ErrInvalid):
 		return invalidf("%s", plain(err)), nil
 	case errors.Is(err, engine.ErrBusy):

@@ -68,6 +68,7 @@ var operations = map[string]operation{
 	"PATCH /v1/sessions/:id":               {summary: "Change a session's timeouts or metadata.", request: SessionFields{}, reply: SessionInfo{}},
 	"DELETE /v1/sessions/:id":              {summary: "End a session.", status: 204},
 	"POST /v1/sessions/:id/execute":        {summary: "Run one program in a session.", headers: []string{"Idempotency-Key"}, request: TurnRequest{}, reply: Result{}, stream: true},
+	"POST /v1/sessions/:id/resume":         {summary: "Go on with a suspended turn.", headers: []string{"Idempotency-Key"}, request: ResumeRequest{}, reply: Result{}, stream: true},
 	"POST /v1/sessions/:id/interrupt":      {summary: "Interrupt the turn that runs.", reply: Interrupted{}},
 	"POST /v1/sessions/:id/reset":          {summary: "Make a session what it was when it was opened.", reply: SessionInfo{}},
 	"POST /v1/sessions/:id/fork":           {summary: "Make sessions that go on from this one's state.", request: ForkRequest{}, status: 201, reply: SessionList{}},

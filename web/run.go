@@ -39,6 +39,11 @@ func (s *Server) execute(x *exchange, _ echo.Context) error {
 	if o.Tools, err = registry(req.Tools); err != nil {
 		return err
 	}
+	for i, spec := range req.Tools {
+		if spec.Deferred {
+			return invalidf("tools[%d] is deferred, and only the turns of a session can be suspended: make a session", i)
+		}
+	}
 	if o.Tools != nil && streamFormat(x.r) == formatNone && !prefersAsync(x.r) {
 		return invalidf("tools need a stream, by which their calls come: send Accept: text/event-stream or application/x-ndjson, or Prefer: respond-async")
 	}

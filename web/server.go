@@ -123,6 +123,7 @@ func (s *Server) table() []route {
 		{"PATCH", "/v1/sessions/:id", s.patchSession},
 		{"DELETE", "/v1/sessions/:id", s.deleteSession},
 		{"POST", "/v1/sessions/:id/execute", s.executeTurn},
+		{"POST", "/v1/sessions/:id/resume", s.resumeTurn},
 		{"POST", "/v1/sessions/:id/interrupt", s.interruptSession},
 		{"POST", "/v1/sessions/:id/reset", s.resetSession},
 

@@ -168,10 +168,11 @@ func (sn *session) set(f *SessionFields) error {
 func (sn *session) info() SessionInfo {
 	sn.mu.Lock()
 	defer sn.mu.Unlock()
+	eng := sn.eng.Info()
 	i := SessionInfo{
 		ID: sn.id, Language: sn.language, CreatedAt: sn.created.UTC(), LastUsedAt: sn.used.UTC(), ExpiresAt: sn.expires().UTC(),
-		IdleTimeoutS: sn.idle.Seconds(), MaxLifetimeS: sn.lifetime.Seconds(), Turns: sn.eng.Info().Turns, Busy: sn.turn != nil,
-		Limits: limitsOf(sn.limits), Metadata: sn.metadata,
+		IdleTimeoutS: sn.idle.Seconds(), MaxLifetimeS: sn.lifetime.Seconds(), Turns: eng.Turns, Busy: sn.turn != nil,
+		Limits: limitsOf(sn.limits), Metadata: sn.metadata, PendingCalls: eng.PendingCalls,
 	}
 	if sn.turn != nil {
 		i.ExecutionID = sn.turn.id
@@ -179,10 +180,10 @@ func (sn *session) info() SessionInfo {
 	return i
 }
 
-// expires is when the session ends if nobody uses it. Preconditions: mu is held.
+// expires is when the session ends if nobody uses it. One that is suspended is not idle. Preconditions: mu is held.
 func (sn *session) expires() time.Time {
 	idle, old := sn.used.Add(sn.idle), sn.created.Add(sn.lifetime)
-	if idle.Before(old) {
+	if idle.Before(old) && len(sn.eng.Info().PendingCalls) == 0 {
 		return idle
 	}
 	return old

@@ -21,10 +21,13 @@ const (
 
 // SocketMessage is what a client sends over a WebSocket.
 type SocketMessage struct {
-	// Type is execute (with the fields of a turn), interrupt, stdin, or tool_result (with its fields).
+	// Type is execute (with the fields of a turn), interrupt, stdin, tool_result (with its fields), or resume (with Results or
+	// Cancel, as for ResumeRequest).
 	Type string `json:"type"`
 	TurnRequest
 	ToolResult
+	Results []ToolResult `json:"results,omitempty"`
+	Cancel  bool         `json:"cancel,omitempty"`
 	// Text of a stdin message is what the program reads next; EOF says that nothing more will come.
 	Text string `json:"text,omitempty"`
 	EOF  bool   `json:"eof,omitempty"`
@@ -154,6 +157,9 @@ func (k *socket) message(b []byte) error {
 	switch m.Type {
 	case "execute":
 		return k.execute(&m.TurnRequest)
+	case "resume":
+		p, run := k.s.resumeProgram(k.x, k.sn, &ResumeRequest{Results: m.Results, Cancel: m.Cancel, Collect: m.Collect, Detach: m.Detach})
+		return k.perform(p, run, nil)
 	case "interrupt":
 		k.sn.eng.Interrupt()
 		return nil
@@ -171,7 +177,7 @@ func (k *socket) message(b []byte) error {
 		}
 		return k.stdin.write(m.Text, m.EOF)
 	}
-	return invalidf("type is %s: use execute, interrupt, stdin or tool_result", quoted(m.Type))
+	return invalidf("type is %s: use execute, resume, interrupt, stdin or tool_result", quoted(m.Type))
 }
 
 // execute starts a turn, whose events are written as they come.
@@ -185,6 +191,11 @@ func (k *socket) execute(req *TurnRequest) error {
 		stdin = newPipe()
 		p.turn.Stdin = stdin
 	}
+	return k.perform(p, run, stdin)
+}
+
+// perform starts p, which reads what comes for stdin, if that is not nil.
+func (k *socket) perform(p program, run *execution, stdin *pipe) error {
 	if err := k.sn.acquire(k.ctx, run); err != nil {
 		run.cancel(nil)
 		return err

@@ -8,34 +8,38 @@ import (
 	"github.com/cloche-dev/cloche/web"
 )
 
+// otherKey is a second one of life.
+const otherKey = "another-key-0123456789-0123456789-0123456789"
+
+// life is that of a server over a store.
+func life(t *testing.T, dir string, use func(s *server)) {
+	t.Helper()
+	eng, err := engine.New(engine.Config{Store: dir, MaxIdle: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := serve(t, func(c *web.Config) {
+		c.Engine, c.Stored, c.SnapshotDir = eng, true, dir+"/snapshots"
+		c.Keys = append(c.Keys, &web.Key{Name: "other", Hash: web.HashKey(otherKey)})
+	})
+	if err := s.web.Prepare(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	use(s)
+	if err := s.web.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := eng.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestSessionsOutliveTheProcess: with a store, a session goes on in the next process, for the key that had it.
 func TestSessionsOutliveTheProcess(t *testing.T) {
 	dir := t.TempDir() + "/store"
-	const other = "another-key-0123456789-0123456789-0123456789"
-	life := func(use func(s *server)) {
-		t.Helper()
-		eng, err := engine.New(engine.Config{Store: dir, MaxIdle: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := serve(t, func(c *web.Config) {
-			c.Engine, c.Stored, c.SnapshotDir = eng, true, dir+"/snapshots"
-			c.Keys = append(c.Keys, &web.Key{Name: "other", Hash: web.HashKey(other)})
-		})
-		if err := s.web.Prepare(context.Background()); err != nil {
-			t.Fatal(err)
-		}
-		use(s)
-		if err := s.web.Close(); err != nil {
-			t.Error(err)
-		}
-		if err := eng.Close(); err != nil {
-			t.Error(err)
-		}
-	}
 	var kept, gone string
 	var snapshot, dropped web.SnapshotInfo
-	life(func(s *server) {
+	life(t, dir, func(s *server) {
 		kept = s.session(object{"language": "javascript", "metadata": object{"who": "me"}, "idle_timeout_s": 500})
 		gone = s.session(object{"language": "javascript"})
 		s.execute(kept+"/execute", object{"code": "let n = 41; require('fs').writeFileSync('f', 'kept')"}, "ok")
@@ -44,7 +48,7 @@ func TestSessionsOutliveTheProcess(t *testing.T) {
 		s.do("POST", kept+"/snapshots", object{}).must(201, &dropped)
 		s.do("DELETE", "/v1/snapshots/"+dropped.ID, nil)
 	})
-	life(func(s *server) {
+	life(t, dir, func(s *server) {
 		var info web.SessionInfo
 		s.do("GET", kept, nil).must(200, &info)
 		if info.Metadata["who"] != "me" || info.IdleTimeoutS != 500 || info.Turns != 1 || info.Language != "javascript" {
@@ -62,7 +66,7 @@ func TestSessionsOutliveTheProcess(t *testing.T) {
 			t.Errorf("%+v", res)
 		}
 		s.do("GET", gone, nil).mustFail(404, "not_found", "session")
-		s.key = other
+		s.key = otherKey
 		s.do("GET", kept, nil).mustFail(404, "not_found", "session")
 	})
 }

@@ -25,6 +25,8 @@ type ToolSpec struct {
 	InputSchema json.RawMessage `json:"input_schema,omitempty"`
 	// TimeoutMS is how long one call may take.
 	TimeoutMS *uint64 `json:"timeout_ms,omitempty"`
+	// Deferred says that results come by POST /v1/sessions/{id}/resume, once a turn waits for nothing else and is suspended.
+	Deferred bool `json:"deferred,omitempty"`
 }
 
 // ToolResult answers a call of a tool: with a result, or with an error.
@@ -50,6 +52,11 @@ type toolCall struct {
 	Outcome   string          `json:"outcome"` // pending
 }
 
+// refusal is the error as the program sees it.
+func (e *ToolError) refusal() error {
+	return &hostfuncs.Refusal{Name: cmp.Or(e.Name, "ToolError"), Message: e.Message}
+}
+
 type executionContext struct{}
 
 func withExecution(ctx context.Context, run *execution) context.Context {
@@ -71,18 +78,27 @@ func registry(specs []ToolSpec) (*hostfuncs.Registry, error) {
 			}
 			tool.Timeout = time.Duration(*spec.TimeoutMS) * time.Millisecond
 		}
-		tool.Call = func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
-			run, ok := ctx.Value(executionContext{}).(*execution)
-			if !ok {
-				return nil, hostfuncs.Refuse("ToolError", "nobody is there to answer")
-			}
-			return run.call(ctx, spec.Name, arguments)
+		if spec.Deferred {
+			tool.Call = hostfuncs.Later
+		} else {
+			tool.Call = callClient(spec.Name)
 		}
 		if err := r.Add(tool); err != nil {
 			return nil, invalidf("tools[%d]: %v", i, err)
 		}
 	}
 	return r, nil
+}
+
+// callClient asks the client of the run that makes the call.
+func callClient(name string) func(context.Context, json.RawMessage) (json.RawMessage, error) {
+	return func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
+		run, ok := ctx.Value(executionContext{}).(*execution)
+		if !ok {
+			return nil, hostfuncs.Refuse("ToolError", "nobody is there to answer")
+		}
+		return run.call(ctx, name, arguments)
+	}
 }
 
 // call asks the client, and waits for its answer.
@@ -104,7 +120,7 @@ func (x *execution) call(ctx context.Context, name string, arguments json.RawMes
 	select {
 	case a := <-answer:
 		if a.Error != nil {
-			return nil, &hostfuncs.Refusal{Name: cmp.Or(a.Error.Name, "ToolError"), Message: a.Error.Message}
+			return nil, a.Error.refusal()
 		}
 		return a.Result, nil
 	case <-ctx.Done():

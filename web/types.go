@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"time"
 	"unicode/utf8"
+
+	"github.com/cloche-dev/cloche/hostfuncs"
 )
 
 // The shapes of requests and answers. The description of the API is made from these types.
@@ -160,6 +162,8 @@ type SessionInfo struct {
 	ExecutionID  string            `json:"execution_id,omitempty"` // of the turn that runs
 	Limits       Limits            `json:"limits"`
 	Metadata     map[string]string `json:"metadata,omitempty"`
+	// PendingCalls are those for whose results the last turn waits, which is suspended.
+	PendingCalls []hostfuncs.PendingCall `json:"pending_calls,omitempty"`
 }
 
 // SessionList answers GET /v1/sessions, oldest first.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/cloche-dev/cloche/engine"
+	"github.com/cloche-dev/cloche/hostfuncs"
 	"github.com/cloche-dev/cloche/web"
 )
 
@@ -193,10 +194,11 @@ type result struct {
 		Data map[string]any
 		Main bool
 	}
-	Files      []web.FileContent
-	ToolCalls  []any `json:"tool_calls"`
-	RolledBack bool  `json:"rolled_back"`
-	Usage      struct {
+	Files        []web.FileContent
+	ToolCalls    []any                   `json:"tool_calls"`
+	PendingCalls []hostfuncs.PendingCall `json:"pending_calls"`
+	RolledBack   bool                    `json:"rolled_back"`
+	Usage        struct {
 		Fuel   uint64
 		WallMS float64 `json:"wall_ms"`
 	}

@@ -117,7 +117,7 @@ type boot struct {
 var guestFuncs = []string{
 	"begin",                      // (settings: JSON) sets inputs, arguments and environment of a turn
 	"fire",                       // (now ms) runs the next timer that is due, or the immediates -> see loop.go
-	"settle",                     // (ms, negative: no bound) waits for the host and hands out what has come
+	"settle",                     // (ms, negative: no bound; suspend: may be) waits for the host and hands out what has come -> true: suspended
 	"ticks",                      // () runs process.nextTick's queue
 	"reset",                      // () forgets timers and ticks of a turn that ended early
 	"link",                       // (imports: JSON) -> promise; binds what the script imports
@@ -482,9 +482,12 @@ type turn struct {
 	listens     bool // for "exit" or "beforeExit"
 	detached    bool // the script counts as a module: its jobs run before its ticks
 
-	ticks      bool // process.nextTick's queue holds something
-	timers     bool // timers or immediates may be pending
-	calls      bool // the host is doing something for the program
+	ticks  bool // process.nextTick's queue holds something
+	timers bool // timers or immediates may be pending
+	calls  bool // the host is doing something for the program
+	// suspendable says that the turn can go on later from where it waits; suspended, that it is to.
+	suspendable, suspended bool
+
 	rejections []rejection
 	imports    []importDecl // of the main script
 	linking    int          // the import that is being loaded, from 1; 0 before and after

@@ -21,7 +21,7 @@ type rejection struct{ promise, reason uint32 }
 //
 //	[ ticks, jobs ]*  ->  unhandled rejections fail the run  ->  one timer or the immediates, answers of the host  ->  from the start
 //
-// ended: the turn is over with out.
+// ended: the turn is over with out, or is suspended.
 func (in *interp) loop(s *turn, done func() bool) (out runtimes.Outcome, ended bool, err error) {
 	for {
 		if out, ended, err = in.drain(s); ended || err != nil {
@@ -44,7 +44,11 @@ func (in *interp) loop(s *turn, done func() bool) (out runtimes.Outcome, ended b
 		}
 		switch {
 		case s.calls:
-			if in.invoke(in.b.Funcs["settle"], floatValue(wait)).exception() {
+			switch r := in.invoke(in.b.Funcs["settle"], floatValue(wait), boolValue(s.suspendable && wait < 0)); {
+			case r == boolValue(true):
+				s.suspended = true
+				return out, true, nil
+			case r.exception():
 				if out, ended, err = in.survive(s, in.takeException(), "uncaughtException"); ended || err != nil {
 					return out, true, err
 				}

@@ -49,12 +49,17 @@ func (d *Driver) Turn(ctx context.Context, g vm.Guest, info runtimes.BootInfo, t
 	if t.First || t.Renew && t.Seed == nil {
 		in.reseed(t)
 	}
-	if len(t.Inputs)+len(t.Args)+len(t.Env) > 0 || t.Tools {
+	if t.Resume == nil && (len(t.Inputs)+len(t.Args)+len(t.Env) > 0 || t.Tools) {
 		if out, ended, err := in.begin(s); ended {
 			return out, err
 		}
 	}
-	if out, err = in.run(s); err == nil && t.Session {
+	if t.Resume != nil {
+		out, err = in.resume(s)
+	} else {
+		out, err = in.run(s)
+	}
+	if err == nil && t.Session {
 		out.State = in.card()
 	}
 	return out, err
@@ -281,7 +286,12 @@ func (in *interp) finish(s *turn, v value, async bool) (runtimes.Outcome, error)
 		}
 		v, async = undefined, false
 	}
-	if out, ended, err := in.loop(s, nil); ended || err != nil {
+	s.suspendable = s.Session
+	out, ended, err := in.loop(s, nil)
+	if s.suspended {
+		out.Suspended, err = in.suspend(s, v, async)
+	}
+	if ended || err != nil {
 		return out, err
 	}
 	if async {
@@ -301,6 +311,30 @@ func (in *interp) finish(s *turn, v value, async bool) (runtimes.Outcome, error)
 	}
 	in.free(v)
 	return in.exit(s)
+}
+
+// suspension is what a suspended turn has outside of the interpreter.
+type suspension struct {
+	Value    value `json:"value"` // of the main script, whose reference is ours
+	Async    bool  `json:"async"`
+	ExitCode int   `json:"exit_code"`
+	CodeSet  bool  `json:"code_set"`
+	Listens  bool  `json:"listens"`
+}
+
+// suspend leaves a turn whose main script gave v as it is.
+func (in *interp) suspend(s *turn, v value, async bool) (json.RawMessage, error) {
+	return json.Marshal(suspension{v, async, s.exitCode, s.codeSet, s.listens})
+}
+
+// resume goes on with a suspended turn.
+func (in *interp) resume(s *turn) (runtimes.Outcome, error) {
+	var p suspension
+	if err := json.Unmarshal(s.Resume, &p); err != nil {
+		return runtimes.Outcome{}, fmt.Errorf("resume the turn: %w", err)
+	}
+	s.exitCode, s.codeSet, s.listens, s.calls = p.ExitCode, p.CodeSet, p.Listens, true
+	return in.finish(s, p.Value, p.Async)
 }
 
 // completion is the value of the last expression of a script that may await: its promise was fulfilled

@@ -411,6 +411,7 @@ type guestOutcome struct {
 	Interrupt bool                 `json:"interrupt"` // a KeyboardInterrupt
 	Memory    bool                 `json:"memory"`    // a MemoryError
 	Refused   bool                 `json:"refused"`   // the source was not run
+	Suspended bool                 `json:"suspended"` // the turn is not over
 }
 
 // Turn runs t.Source in g.
@@ -464,7 +465,12 @@ func (r *run) result() runtimes.Outcome {
 	if o == nil {
 		return runtimes.Outcome{State: r.state}
 	}
+	var suspended json.RawMessage
+	if o.Suspended {
+		suspended = json.RawMessage("{}") // all that the turn has is in memory
+	}
 	return runtimes.Outcome{
+		Suspended:   suspended,
 		State:       r.state,
 		ExitCode:    o.ExitCode & 0xff,
 		Error:       o.Error,
@@ -481,6 +487,7 @@ const (
 	flagSession = 2
 	flagRest    = 4
 	flagRenew   = 8
+	flagResume  = 16
 )
 
 const maxName = 4096 // bytes of a turn's file name
@@ -500,6 +507,9 @@ func turnFrame(t *runtimes.Turn) ([]byte, error) {
 	}
 	if t.Renew && t.Seed == nil {
 		flags |= flagRenew
+	}
+	if t.Resume != nil {
+		return append([]byte{0, flags | flagResume, byte(len(t.Name)), byte(len(t.Name) >> 8), 0, 0, 0, 0}, t.Name...), nil
 	}
 	var rest []byte
 	paths := t.Paths

@@ -55,13 +55,15 @@
     return cloche.decode("utf8", buffer, from + 1, to - from - 1);
   }
 
-  // Waits at most that many milliseconds (negative: without a bound) and hands out what has come.
-  cloche.settle = (ms) => {
-    const header = ms < 0 ? "{}" : stringify({ timeout_ms: Math.min(Math.ceil(ms), 2 ** 31) });
+  // Waits at most that many milliseconds (negative: without a bound) and hands out what has come. Returns true if instead the
+  // turn is suspended, which it may be.
+  cloche.settle = (ms, suspend) => {
+    const header = suspend ? '{"suspend":true}' : ms < 0 ? "{}" : stringify({ timeout_ms: Math.min(Math.ceil(ms), 2 ** 31) });
     const reply = cloche.door(opWait, header, empty.buffer, 0, 0);
     if (typeof reply === "string") {
+      if (suspend && cloche.refusal(reply).name === "Suspended") return true;
       cloche.forget();
-      return;
+      return false;
     }
     const view = new DataView(reply);
     for (let at = 0; at + 8 <= reply.byteLength;) {
@@ -71,6 +73,7 @@
       drop(id)?.(opened(reply, at, at + length));
       at += length;
     }
+    return false;
   };
 
   // Forgets what goes on: the turn is over.

@@ -9,6 +9,7 @@ import concurrent.futures
 import contextlib
 import errno
 import functools
+import signal
 import time
 from asyncio import base_events, events, tasks
 
@@ -26,10 +27,11 @@ class _Clock:
 
     def __init__(self):
         self.sleeping = False
+        self.suspendable = False  # nothing but a turn's own awaits is on the stack
 
     def select(self, timeout):
         if calls.going():
-            calls.wait(timeout)
+            calls.wait(timeout, self.suspendable)
             return ()
         if timeout is None:
             raise RuntimeError(
@@ -186,10 +188,46 @@ def _on_sigint(self, signum, frame, main_task):
 _turns = None
 
 
-def run_turn(coroutine):
-    """Runs a coroutine that a turn's own text has become."""
+# What of a suspended turn is left: the task that waits, and an iterator over the code that comes after it.
+_task = _rest = None
+
+
+def run_turn(coroutine, rest):
+    """Runs a coroutine that a turn's own text has become. It may be suspended unless rest, what comes after it, is None."""
     global _turns
     if _turns is None or _turns.get_loop().is_closed():
         _turns = asyncio.Runner(loop_factory=Loop)
-    events.set_event_loop(_turns.get_loop())
-    return _turns.run(coroutine)
+    loop = _turns.get_loop()
+    return _finish(loop.create_task(coroutine, context=_turns._context), rest)
+
+
+def resume():
+    """Goes on with a suspended turn: what its await gives, and what comes after it."""
+    global _task, _rest
+    task, rest, _task, _rest = _task, _rest, None, None
+    return _finish(task, rest), rest
+
+
+def _finish(task, rest):
+    """What Runner.run does with a task, but here the task may be left and met again."""
+    global _task, _rest
+    loop = task.get_loop()
+    events.set_event_loop(loop)
+    interrupt = functools.partial(_turns._on_sigint, main_task=task)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, interrupt)
+    _turns._interrupt_count = 0
+    loop._selector.suspendable = rest is not None
+    try:
+        return loop.run_until_complete(task)
+    except calls.Suspended:
+        _task, _rest = task, rest
+        raise
+    except asyncio.CancelledError:
+        if _turns._interrupt_count > 0 and task.uncancel() == 0:
+            raise KeyboardInterrupt from None
+        raise
+    finally:
+        loop._selector.suspendable = False
+        if signal.getsignal(signal.SIGINT) is interrupt:
+            signal.signal(signal.SIGINT, signal.default_int_handler)

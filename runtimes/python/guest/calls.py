@@ -41,10 +41,27 @@ def going():
     return bool(_going)
 
 
-def wait(timeout=None):
-    """Waits for answers, at most so many seconds, and hands them out."""
-    header = {} if timeout is None else {"timeout_ms": min(max(int(timeout * 1000 + 0.999), 0), 2**31)}
-    reply = host.call(host.WAIT, payload(header))
+class Suspended(BaseException):
+    """The turn waits for nothing but results that come later, and is to leave until then. Nothing of the program's own is
+    in the way."""
+
+
+def wait(timeout=None, suspend=False):
+    """Waits for answers, at most so many seconds, and hands them out. With suspend the turn may be Suspended instead."""
+    if timeout is None:
+        header = {"suspend": True} if suspend else {}
+    else:
+        header = {"timeout_ms": min(max(int(timeout * 1000 + 0.999), 0), 2**31)}
+    try:
+        reply = host.call(host.WAIT, payload(header))
+    except host.Refused as refused:
+        if suspend and refused.name == "Suspended":
+            raise Suspended from None
+        raise
+    _hand_out(reply)
+
+
+def _hand_out(reply):
     at = 0
     while at < len(reply):
         number = int.from_bytes(reply[at : at + 4], "little")

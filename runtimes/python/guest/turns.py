@@ -3,7 +3,8 @@
 The driver calls turn() by its address, with no arguments; it gives None, always. Frame (little
 endian): flags u8, length of the file name u16, length of the source u32, name, source, and, with
 flag 4, JSON with what is rarely there: args, env, inputs, paths, tools, deny, seed. With flag 8 the
-memory is a copy of another session's.
+memory is a copy of another session's. With flag 16 the turn of that name goes on, which was suspended:
+it had awaited what comes later, and all that it has left is on the heap.
 """
 
 import ast
@@ -22,7 +23,7 @@ from json import dumps, loads
 from . import aio, calls, display, errors, figures, host, magics, preload, review, state, streams, tools, zone
 
 _HEAD = struct.Struct("<BHI")
-_FIRST, _SESSION, _REST, _RENEW = 1, 2, 4, 8
+_FIRST, _SESSION, _REST, _RENEW, _RESUME = 1, 2, 4, 8, 16
 _FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 _COROUTINE = 0x80  # of a code object that has awaits of its own
 _FUTURES = 0x1FE0000  # a code object's __future__ flags, handed on to the rest of its source
@@ -42,7 +43,7 @@ def turn():
     try:
         source = str(frame[name_end:source_end], "utf-8")
         frame = None
-        if not flags & _FIRST:
+        if not flags & (_FIRST | _RESUME):
             streams.renew()
             calls.renew()
             names.pop("__warningregistry__", None)
@@ -53,14 +54,20 @@ def turn():
             if rest is not None:
                 outcome = _review(source, name, rest)
             if outcome is None:
-                _prepare(name, rest)
-                value = _run(source, name)
+                if flags & _RESUME:
+                    value, rest = aio.resume()
+                    value = _execute(rest, value)
+                else:
+                    _prepare(name, rest)
+                    value = _run(source, name)
                 if value is not None:
                     display.send(display.bundle(value), True)
                 value = None
+        except calls.Suspended:
+            outcome = {"suspended": True}
         except BaseException as e:
             outcome = _failed(e, name)
-        if figures.any_open():
+        if figures.any_open() and (outcome is None or "suspended" not in outcome):
             outcome = _guarded(figures.show_open, outcome, name)
         if not flags & _SESSION and (atexit._ncallbacks() or len(logging._handlerList) > _handlers):
             outcome = _guarded(_at_exit, outcome, name)
@@ -157,41 +164,36 @@ def _run(source, name):
         source = source[1:]
     linecache.cache[name] = (len(source), None, source.splitlines(True), name)
     try:
-        statements, last = _compile(source, name)
+        codes = iter(_compile(source, name))
     except SyntaxError:
         plain = magics.rewrite(source, name, _FLAGS)
         if plain is None:
             raise
-        statements, last = _compile(plain, name)
+        codes = iter(_compile(plain, name))
         if plain.around is not None:
             with plain.around(names):
-                return _execute(statements, last)
-    for code in statements:
+                return _execute(codes, suspendable=False)
+    value = None
+    for code in codes:
+        value = eval(code, names)
         if code.co_flags & _COROUTINE:
-            aio.run_turn(eval(code, names))
-        else:
-            exec(code, names)
-    if last is None:
-        return None
-    value = eval(last, names)
-    if last.co_flags & _COROUTINE:
-        value = aio.run_turn(value)
+            value = aio.run_turn(value, codes)
     return value
 
 
-def _execute(statements, last):
-    """The end of _run, which has it in line since it is what every turn does."""
-    for code in (*statements, last):
-        if code is not None:
-            value = eval(code, names)
-            if code.co_flags & _COROUTINE:
-                value = aio.run_turn(value)
-    return value if last is not None else None
+def _execute(codes, value=None, suspendable=True):
+    """The end of _run, which has it in line since it is what every turn does: runs what an iterator has left, and gives the
+    last value."""
+    for code in codes:
+        value = eval(code, names)
+        if code.co_flags & _COROUTINE:
+            value = aio.run_turn(value, codes if suspendable else None)
+    return value
 
 
 def _compile(source, name):
-    """Code objects for the statements, and one for the expression at their end if there is one and its
-    value is wanted (no semicolon follows).
+    """Code objects, of which the last one gives the value of the expression at the end, if there is one and
+    its value is wanted (no semicolon follows), and else None.
 
     Where the last line that is not indented starts a statement or an expression, what stands before it
     and what follows are compiled apart, which saves the syntax tree: its objects cost more than all the
@@ -199,7 +201,7 @@ def _compile(source, name):
     """
     body = source.rstrip()
     if not body or body[-1] == ";":
-        return (compile(source, name, "exec", _FLAGS, True),), None
+        return (compile(source, name, "exec", _FLAGS, True),)
     start = body.rfind("\n") + 1
     line = body[start:]
     # The commonest end is an assignment that is one whatever stands before it.
@@ -210,7 +212,7 @@ def _compile(source, name):
         and line[to + 1 : to + 2] not in ("", "=")
         and _SIMPLE.isdisjoint(line)
     ):
-        return (compile(source, name, "exec", _FLAGS, True),), None
+        return (compile(source, name, "exec", _FLAGS, True),)
     while start and _CONTINUES.match(body, start):
         start = body.rfind("\n", 0, start - 1) + 1
     parts = None
@@ -222,15 +224,14 @@ def _compile(source, name):
         tail = "\n" * body.count("\n", 0, start) + body[start:]
         if _STATEMENT.match(body, start) or _ASSIGNS.match(body, start):
             if ";" not in tail:
-                parts = (before, compile(tail, name, "exec", flags, True)), None
+                parts = before, compile(tail, name, "exec", flags, True)
         else:
-            parts = (before,), compile(tail, name, "eval", flags, True)
+            parts = before, compile(tail, name, "eval", flags, True)
     except SyntaxError:
         pass  # told below, of the whole
     if parts is None:
         return _by_tree(source, name)
-    statements, last = parts
-    return [code for code in statements if code is not None], last
+    return parts if before is not None else parts[1:]
 
 
 def _by_tree(source, name):
@@ -241,7 +242,7 @@ def _by_tree(source, name):
     code = compile(tree, name, "exec", _FLAGS, True)
     if last is not None:
         last = compile(last, name, "eval", _FLAGS | code.co_flags & _FUTURES, True)
-    return (code,), last
+    return (code,) if last is None else (code, last)
 
 
 # Failing.
