@@ -105,6 +105,22 @@ func BenchmarkSmallWrite(b *testing.B) {
 	})
 }
 
+// BenchmarkGrowingWrite makes the file longer by each write.
+func BenchmarkGrowingWrite(b *testing.B) {
+	benchHosts(b, nothing, func(b *testing.B, g *guest) {
+		fd := g.open("file", oflagCreate, 0)
+		g.loop(b, "fd_write", fd, g.iov(65536, 64), 1, resultOff)
+	})
+}
+
+// BenchmarkOverwrite writes into a file that was there before the mount.
+func BenchmarkOverwrite(b *testing.B) {
+	benchHosts(b, withFile(4096), func(b *testing.B, g *guest) {
+		fd := g.open("file", 0, 0)
+		g.loop(b, "fd_pwrite", fd, g.iov(65536, 64), 1, 100, resultOff)
+	})
+}
+
 func BenchmarkSmallRead(b *testing.B) {
 	benchHosts(b, withFile(4096), func(b *testing.B, g *guest) {
 		fd, _ := g.openRights(rootFd, "file", 0, 0, rightFdRead|rightFdSeek)

@@ -2,12 +2,10 @@ package vfs
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"unicode/utf8"
 )
@@ -25,11 +23,11 @@ type HostDir struct {
 	write   bool
 	noatime bool // reading should not change access times
 	top     *hostNode
-	grow    *budget // bytes
+	grow    *budget // bytes, used up by payments
 	names   *budget
 
 	mu     sync.Mutex
-	files  map[hostID]*openFile // with handles; empty without grow
+	paid   map[hostID]*payment  // for files; without a bound on growth none
 	open   map[hostID]*hostNode // folders with an open os.Root
 	opened int                  // os.Roots besides that of the top (two goroutines may open the same folder)
 	oldest *hostNode            // of those, in order of last use
@@ -44,19 +42,12 @@ type HostDirOptions struct {
 	// leaves access times alone where the host permits that.
 	Write bool
 	// GrowBytes bounds by how much all files together may grow through this HostDir: writing past the end,
-	// larger sizes and allocation count, shrinking a file and removing its last name give back what it
-	// had, once nobody has it open any more. Zero means no bound. It is checked before the write; other programs'
-	// changes are not seen.
+	// larger sizes and allocation count, each before it is done. Shrinking a file, and removing its last name once
+	// nobody has it open any more, give back what this HostDir had counted for it. Zero means no bound.
+	// hostgrowth.go says what holds when others change the files.
 	GrowBytes int64
 	// GrowNames bounds how many names may be made through this HostDir more than are removed. Zero means no bound.
 	GrowNames int64
-}
-
-// openFile is a file that handles have open. What it has comes back to the budget when its last name and its last
-// handle are gone.
-type openFile struct {
-	handles int
-	gone    bool // it has no name any more
 }
 
 // maxHostFolders is the number of folders that a HostDir keeps open to find names faster, besides those that
@@ -95,7 +86,7 @@ func OpenHostDir(path string, o HostDirOptions) (*HostDir, error) {
 	}
 	h := &HostDir{write: o.Write, noatime: !o.Write && openNoAtime != 0, open: map[hostID]*hostNode{}}
 	if o.GrowBytes > 0 {
-		h.grow, h.files = &budget{all: o.GrowBytes, left: o.GrowBytes}, map[hostID]*openFile{}
+		h.grow, h.paid = &budget{all: o.GrowBytes, left: o.GrowBytes}, map[hostID]*payment{}
 	}
 	if o.GrowNames > 0 {
 		h.names = &budget{all: o.GrowNames, left: o.GrowNames}
@@ -422,6 +413,7 @@ func (h *HostDir) openRegular(root *os.Root, name string, flags OpenFlags, creat
 			mode = os.O_RDWR
 		}
 	}
+	removals := hostRemovals.Load()
 	file, err := h.openIn(root, name, mode|create, 0o644)
 	if err != nil {
 		return nil, err
@@ -432,57 +424,17 @@ func (h *HostDir) openRegular(root *os.Root, name string, flags OpenFlags, creat
 	}
 	f := &hostFile{&sharedFile{fs: h, f: file}}
 	f.users.Store(1)
-	if err == nil {
-		_, f.id = hostStat(fi)
-		h.track(f.id)
-		if flags&OpenTruncate != 0 && fi.Size() > 0 {
-			err = f.Truncate(0)
-		}
+	if err == nil && h.grow != nil {
+		err = f.join(fi, removals)
+	}
+	if err == nil && flags&OpenTruncate != 0 && fi.Size() > 0 {
+		err = f.Truncate(0)
 	}
 	if err != nil {
 		_ = f.Close()
 		return nil, err
 	}
 	return f, nil
-}
-
-// track notes that a handle has a file open. Systems that number no files have the zero hostID.
-func (h *HostDir) track(id hostID) {
-	if h.grow == nil || id == (hostID{}) {
-		return
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.files[id] == nil {
-		h.files[id] = &openFile{}
-	}
-	h.files[id].handles++
-}
-
-// untrack notes that a handle is closed, and says whether it was the last of a file without a name.
-func (h *HostDir) untrack(id hostID) (last bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	o := h.files[id]
-	if o == nil {
-		return false
-	}
-	if o.handles--; o.handles > 0 {
-		return false
-	}
-	delete(h.files, id)
-	return o.gone
-}
-
-// lost notes that a file has no name any more, and gives back what it had if nobody has it open.
-func (h *HostDir) lost(size int64, id hostID) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if o := h.files[id]; o != nil {
-		o.gone = true
-		return
-	}
-	h.grow.give(size)
 }
 
 // Create implements FS.
@@ -573,12 +525,11 @@ func (h *HostDir) Rename(dir Node, name string, newDir Node, newName string) err
 	defer to.release()
 	return h.change(dir, name, func(root *os.Root) error {
 		moved, _ := root.Lstat(name)
-		was := h.worth(newRoot, newName)
-		if err := renameAt(root, name, newRoot, newName); err != nil {
+		was := h.leaving(newRoot, newName)
+		err := renameAt(root, name, newRoot, newName)
+		was.done(err == nil && (moved == nil || !was.same(moved))) // two names of one file both stay
+		if err != nil {
 			return err
-		}
-		if moved == nil || !was.same(moved) { // two names of one file both stay
-			h.removed(was)
 		}
 		if moved != nil && moved.IsDir() { // an open folder must be found again by its new name
 			_, id := hostStat(moved)
@@ -592,41 +543,6 @@ func (h *HostDir) Rename(dir Node, name string, newDir Node, newName string) err
 	})
 }
 
-// worth is what the budgets get back when a name goes.
-type worth struct {
-	there bool  // there was such a name
-	last  bool  // it was the last of a regular file
-	size  int64 // of that file
-	id    hostID
-}
-
-func (w worth) same(fi fs.FileInfo) bool {
-	_, id := hostStat(fi)
-	return w.there && w.id == id && id != (hostID{})
-}
-
-func (h *HostDir) worth(root *os.Root, name string) (w worth) {
-	if h.grow == nil && h.names == nil {
-		return w
-	}
-	fi, err := root.Lstat(name)
-	if err != nil {
-		return w
-	}
-	st, id := hostStat(fi)
-	return worth{there: true, last: fi.Mode().IsRegular() && st.Nlink <= 1, size: fi.Size(), id: id}
-}
-
-// removed gives back what a name was worth that is gone now.
-func (h *HostDir) removed(w worth) {
-	if w.there {
-		h.names.give(1)
-	}
-	if w.last {
-		h.lost(w.size, w.id)
-	}
-}
-
 // Unlink implements FS.
 func (h *HostDir) Unlink(dir Node, name string) error { return h.remove(dir, name) }
 
@@ -635,190 +551,11 @@ func (h *HostDir) Rmdir(dir Node, name string) error { return h.remove(dir, name
 
 func (h *HostDir) remove(dir Node, name string) error {
 	return h.change(dir, name, func(root *os.Root) error {
-		was := h.worth(root, name)
+		was := h.leaving(root, name)
 		err := root.Remove(name)
-		if err == nil {
-			h.removed(was)
-		}
+		was.done(err == nil)
 		return err
 	})
-}
-
-// budget is a number of bytes or names to be used up. A nil budget has no bound.
-type budget struct {
-	mu   sync.Mutex
-	all  int64
-	left int64
-}
-
-func (b *budget) used() int64 {
-	if b == nil {
-		return 0
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return max(0, b.all-b.left) // removing what was there before gives, too
-}
-
-// take uses up n, or as many as there are, and returns how many.
-func (b *budget) take(n int64) int64 {
-	if b == nil || n <= 0 {
-		return n
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	n = min(n, b.left)
-	b.left -= n
-	return n
-}
-
-func (b *budget) give(n int64) {
-	if b != nil && n > 0 {
-		b.mu.Lock()
-		b.left += n
-		b.mu.Unlock()
-	}
-}
-
-// sharedFile is an open file of the host; Dup shares it.
-type sharedFile struct {
-	fs    *HostDir
-	f     *os.File
-	id    hostID
-	users atomic.Int32
-}
-
-type hostFile struct{ *sharedFile }
-
-func (f *hostFile) ReadAt(p []byte, off int64) (int, error) {
-	n, err := f.f.ReadAt(p, off)
-	if err != nil && err != io.EOF {
-		err = hostError(err)
-	}
-	return n, err
-}
-
-func (f *hostFile) WriteAt(p []byte, off int64) (int, error) {
-	short := false
-	if f.fs.grow != nil {
-		size, err := f.size()
-		if err != nil {
-			return 0, err
-		}
-		if off > size && len(p) == 0 {
-			return 0, nil
-		}
-		if more := off + int64(len(p)) - size; more > 0 {
-			got := f.fs.grow.take(more)
-			defer func() { // what was not written after all comes back
-				if now, err := f.size(); err == nil {
-					f.fs.grow.give(got - max(0, now-size))
-				}
-			}()
-			if got < more {
-				short = true
-				if p = p[:max(0, size+got-off)]; len(p) == 0 {
-					return 0, ErrNoSpace
-				}
-			}
-		}
-	}
-	n, err := f.f.WriteAt(p, off)
-	if err == nil && short {
-		err = ErrNoSpace
-	}
-	return n, hostError(err)
-}
-
-// size is asked by seeking, which costs two thirds of a stat; the position in the file is used by nobody.
-func (f *hostFile) size() (int64, error) {
-	size, err := f.f.Seek(0, io.SeekEnd)
-	return size, hostError(err)
-}
-
-// Append is not atomic against other programs that write to the file.
-func (f *hostFile) Append(p []byte) (int, int64, error) {
-	size, err := f.size()
-	if err != nil {
-		return 0, 0, err
-	}
-	n, err := f.WriteAt(p, size)
-	return n, size + int64(n), err
-}
-
-func (f *hostFile) Stat() (Stat, error) {
-	fi, err := f.f.Stat()
-	if err != nil {
-		return Stat{}, hostError(err)
-	}
-	st, _ := f.fs.statOf(fi)
-	return st, nil
-}
-
-func (f *hostFile) SetTimes(t Times) error {
-	if !f.fs.write {
-		return ErrReadOnly
-	}
-	return hostError(setFileTimes(f.f, t))
-}
-
-// resize changes the size within the budget.
-func (f *hostFile) resize(size int64, change func() error) error {
-	if f.fs.grow == nil {
-		return hostError(change())
-	}
-	old, err := f.size()
-	if err != nil {
-		return err
-	}
-	more := max(0, size-old)
-	if got := f.fs.grow.take(more); got < more {
-		f.fs.grow.give(got)
-		return ErrNoSpace
-	}
-	if err := change(); err != nil {
-		f.fs.grow.give(more)
-		return hostError(err)
-	}
-	f.fs.grow.give(old - size)
-	return nil
-}
-
-func (f *hostFile) Truncate(size int64) error {
-	return f.resize(size, func() error { return f.f.Truncate(size) })
-}
-
-func (f *hostFile) Allocate(off, n int64) error {
-	size, err := f.size()
-	if err != nil {
-		return err
-	}
-	if off > 1<<62-n {
-		return ErrFileTooBig
-	}
-	return f.resize(max(size, off+n), func() error { return allocate(f.f, size, off, n) })
-}
-
-func (f *hostFile) Sync(bool) error { return hostError(f.f.Sync()) }
-
-func (f *hostFile) Dup(fs FS) (File, error) {
-	if fs != FS(f.fs) {
-		return nil, ErrStale
-	}
-	f.users.Add(1)
-	return &hostFile{f.sharedFile}, nil
-}
-
-func (f *hostFile) Close() error {
-	if f.users.Add(-1) > 0 {
-		return nil
-	}
-	if f.fs.untrack(f.id) {
-		if size, err := f.size(); err == nil {
-			f.fs.grow.give(size)
-		}
-	}
-	return hostError(f.f.Close())
 }
 
 // hostError turns an error of the host into one of ours.

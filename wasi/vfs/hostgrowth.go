@@ -1,0 +1,241 @@
+package vfs
+
+import (
+	"io/fs"
+	"os"
+	"sync"
+	"sync/atomic"
+)
+
+// How a HostDir bounds by how much the files below it grow.
+//
+// For each file it keeps a payment: how many bytes of its budget the file has taken up. At any moment
+//
+//	size(f) <= foreign(f) + the payments of all HostDirs for f
+//
+// where foreign(f) is what others than HostDirs made it: it grows when they make f longer, and is never more than the size
+// that f has had since. The payments of a HostDir are together at most its GrowBytes, so guests cannot make files longer than that.
+//
+// A write that ends no further than what this HostDir paid for the file keeps the invariant whatever anybody did to the
+// file, so it needs no question about its size. Any other write is paid up to its end: from the size asked of the host if that
+// is more than what was paid already, else from the payment. A payment is taken back by what this HostDir itself takes away from
+// the file, and in whole when the file has no name any more and nobody has it open.
+//
+// Between a question and the act that relies on it nobody else may make the file shorter and have that given back, so all
+// HostDirs of the process share one lock for each open file. Other processes do not see it: if one of theirs cuts the
+// very same file in that moment, or deletes it while a handle of ours is open, it has its payment back early.
+
+// payment is what a HostDir has paid for one file.
+type payment struct {
+	handles int // of this HostDir; guarded by its mu
+
+	// Guarded by the hostInode's mu.
+	bytes int64
+	whole bool // the file was no longer than bytes when it was looked at last, so that growth needs no question
+}
+
+// hostInode is a file of the host that HostDirs have open.
+type hostInode struct {
+	mu sync.Mutex // held while the size is asked, changed or relied upon
+
+	// Guarded by hostInodes.mu.
+	handles int
+	refunds []refund // for when the last handle is closed
+}
+
+// refund is a payment for a file that has no name any more.
+type refund struct {
+	to      *budget
+	payment *payment
+}
+
+// hostInodes are those that HostDirs of this process have open. They are the process's and not a HostDir's, since two HostDirs
+// may show the same folder.
+var hostInodes = struct {
+	mu   sync.Mutex
+	open map[hostID]*hostInode
+}{open: map[hostID]*hostInode{}}
+
+// hostRemovals counts the files that were found to have no name any more, before it is looked who has them open.
+var hostRemovals atomic.Uint64
+
+// join makes f one of the handles of its file. removals is hostRemovals from before it was opened. Systems that do not number
+// files have the zero hostID; there each handle pays for itself and is given nothing back when the file is deleted.
+func (f *hostFile) join(fi fs.FileInfo, removals uint64) error {
+	_, f.id = hostStat(fi)
+	if f.id == (hostID{}) {
+		f.inode, f.paid = &hostInode{}, &payment{}
+		return nil
+	}
+	hostInodes.mu.Lock()
+	if f.inode = hostInodes.open[f.id]; f.inode == nil {
+		f.inode = &hostInode{}
+		hostInodes.open[f.id] = f.inode
+	}
+	f.inode.handles++
+	hostInodes.mu.Unlock()
+
+	h := f.fs
+	h.mu.Lock()
+	if f.paid = h.paid[f.id]; f.paid == nil {
+		f.paid = &payment{}
+		h.paid[f.id] = f.paid
+	}
+	f.paid.handles++
+	h.mu.Unlock()
+
+	f.inode.mu.Lock()
+	f.paid.whole = f.paid.whole || fi.Size() <= f.paid.bytes
+	f.inode.mu.Unlock()
+	if hostRemovals.Load() == removals {
+		return nil
+	}
+	// Whoever removed a file since may not have seen this handle. If it was this file, it was paid back already.
+	fi, err := f.f.Stat()
+	if err != nil {
+		return err
+	}
+	if st, _ := hostStat(fi); st.Nlink == 0 {
+		return ErrNotExist
+	}
+	return nil
+}
+
+// leave ends what join began, after the file was closed.
+func (f *hostFile) leave() {
+	if f.id == (hostID{}) {
+		return
+	}
+	h := f.fs
+	h.mu.Lock()
+	if f.paid.handles--; f.paid.handles == 0 && f.paid.bytes == 0 && h.paid[f.id] == f.paid {
+		delete(h.paid, f.id)
+	}
+	h.mu.Unlock()
+
+	hostInodes.mu.Lock()
+	defer hostInodes.mu.Unlock()
+	if f.inode.handles--; f.inode.handles > 0 {
+		return
+	}
+	delete(hostInodes.open, f.id)
+	for _, r := range f.inode.refunds {
+		r.to.give(r.payment.bytes)
+	}
+}
+
+// departure is a name that is about to go.
+type departure struct {
+	fs    *HostDir
+	there bool
+	id    hostID
+	file  *os.File // of a file that fs paid for, else nil
+}
+
+// leaving is called before a name is removed or another one is moved over it, and done afterwards.
+func (h *HostDir) leaving(root *os.Root, name string) departure {
+	d := departure{fs: h}
+	if h.grow == nil && h.names == nil {
+		return d
+	}
+	fi, err := root.Lstat(name)
+	if err != nil {
+		return d
+	}
+	_, d.id = hostStat(fi)
+	d.there = true
+	h.mu.Lock()
+	paid := h.paid[d.id] != nil
+	h.mu.Unlock()
+	if paid && fi.Mode().IsRegular() {
+		d.file, _ = h.openIn(root, name, os.O_RDONLY, 0) // if that is not allowed, nothing is given back
+	}
+	return d
+}
+
+func (d departure) same(fi fs.FileInfo) bool {
+	_, id := hostStat(fi)
+	return d.there && d.id == id && id != (hostID{})
+}
+
+// done gives back what the name was worth if it is gone.
+func (d departure) done(gone bool) {
+	if gone && d.there {
+		d.fs.names.give(1)
+	}
+	if d.file == nil {
+		return
+	}
+	id, paid := d.unnamed(gone)
+	_ = d.file.Close()
+	if paid != nil {
+		d.fs.refund(id, paid)
+	}
+}
+
+// unnamed returns the payment for the file if it has no name any more, and forgets it. As long as d.file is open the host
+// gives the number to no other file.
+func (d departure) unnamed(gone bool) (hostID, *payment) {
+	fi, err := d.file.Stat()
+	if !gone || err != nil {
+		return hostID{}, nil
+	}
+	st, id := hostStat(fi)
+	if st.Nlink > 0 {
+		return id, nil
+	}
+	h := d.fs
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	paid := h.paid[id]
+	delete(h.paid, id)
+	return id, paid
+}
+
+// refund gives back a payment, at once or when the last handle is closed.
+func (h *HostDir) refund(id hostID, paid *payment) {
+	hostRemovals.Add(1)
+	hostInodes.mu.Lock()
+	defer hostInodes.mu.Unlock()
+	if inode := hostInodes.open[id]; inode != nil {
+		inode.refunds = append(inode.refunds, refund{h.grow, paid})
+		return
+	}
+	h.grow.give(paid.bytes)
+}
+
+// budget is a number of bytes or names to be used up. A nil budget has no bound.
+type budget struct {
+	mu   sync.Mutex
+	all  int64
+	left int64
+}
+
+func (b *budget) used() int64 {
+	if b == nil {
+		return 0
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return max(0, b.all-b.left) // removing names that were there before gives, too
+}
+
+// take uses up n, or as many as there are, and returns how many.
+func (b *budget) take(n int64) int64 {
+	if b == nil || n <= 0 {
+		return n
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n = min(n, b.left)
+	b.left -= n
+	return n
+}
+
+func (b *budget) give(n int64) {
+	if b != nil && n > 0 {
+		b.mu.Lock()
+		b.left += n
+		b.mu.Unlock()
+	}
+}
