@@ -145,6 +145,9 @@ func TestStateCard(t *testing.T) {
 			{"l[0] = 7", `{"changed":[{"name":"l","type":"list","length":2,"preview":"[7, 2]"}]}`},
 			{"class A:\n  def __repr__(self): return open('no')\n  def __len__(self): raise SystemExit\na = [A()]\ndef f(n, m=2): pass", `{"added":[{"name":"A","type":"type","preview":"class A"},{"name":"a","type":"list","length":1},{"name":"f","type":"function","preview":"f(n, m)"}]}`},
 			{"y = 5; 1/0", `{"added":[{"name":"y","type":"int","preview":"5"}]}`},
+			{"class M(type):\n  def __hash__(c):\n    while True: pass\n  __eq__ = __module__ = property(__hash__)\nclass B(metaclass=M):\n  __module__ = 'pandas'\n  shape = property(M.__hash__)\nb = B(); globals()[1] = 2", `{"added":[{"name":"M","type":"type","preview":"class M"},{"name":"B","type":"M"},{"name":"b","type":"B"}]}`},
+			{"class R:\n  def __repr__(s):\n    while True: pass\n  __str__ = __repr__\nr = pd.Series([R(), 1]); t = pd.DataFrame([[1]], columns=[R()])", `{"added":[{"name":"R","type":"type","preview":"class R"},{"name":"r","type":"Series","shape":[2],"preview":"object: …, 1"},{"name":"t","type":"DataFrame","shape":[1,1],"preview":"…: int64"}]}`},
+			{"y = 6", `{"changed":[{"name":"y","type":"int","preview":"6"}]}`},
 		}},
 		{"javascript", []step{
 			{"let x = 1; const s = 'abc'; var v = [1, 'a']; g = null", `{"added":[{"name":"x","type":"number","preview":"1"},{"name":"s","type":"string","length":3,"preview":"\"abc\""},{"name":"v","type":"Array","length":2,"preview":"[1, \"a\"]"},{"name":"g","type":"null","preview":"null"}]}`},

@@ -66,6 +66,10 @@ def _install_legacy(numpy_random):
 def forget():
     """Nothing has a seed of the program's, whatever was done while the image was made."""
     global _legacy_seeded
+    for library in ("numpy", "pandas"):
+        _LIBRARY.update(id(thing) for thing in vars(sys.modules[library]).values() if isinstance(thing, type))
+    for plain in (object, bool, int, float, complex, str, bytes):  # numpy has names for these too
+        _LIBRARY.discard(id(plain))
     _known.clear()
     _seeded.clear()
     _legacy_seeded = False
@@ -126,9 +130,13 @@ def _forget_half(generator):
 _MOST = 100  # names in each list of a card
 _SHORT = 64  # characters of text that are compared, and of a preview
 
-_PLAIN = frozenset((int, float, bool, complex, type(None)))
-_TEXT = frozenset((str, bytes))
-_SIZED = frozenset((list, tuple, dict, set, frozenset, bytearray))
+# Kinds are told apart by their address: a class that the program made can say how it is compared, or what its module is, in
+# code of the program's, which must not run here.
+_PLAIN = frozenset(map(id, (int, float, bool, complex, type(None))))
+_TEXT = frozenset(map(id, (str, bytes)))
+_SIZED = frozenset(map(id, (list, tuple, dict, set, frozenset, bytearray)))
+_LIBRARY = set()  # classes of numpy and pandas
+_qualname = type.__dict__["__qualname__"].__get__
 _MISSING = object()
 
 _known = {}  # by name: what the last card was made from
@@ -145,16 +153,16 @@ def card(names):
     added, changed = [], []
     seen = 0
     for name, value in names.items():
-        if name[:1] == "_":
+        if type(name) is not str or name[:1] == "_":
             continue
         seen += 1
         kind = type(value)
-        if kind in _PLAIN:
+        if id(kind) in _PLAIN:
             mark = value
-        elif kind in _TEXT:
+        elif id(kind) in _TEXT:
             mark = value if len(value) <= _SHORT else (id(value), len(value))
         else:
-            mark = (id(value), kind, _inside(value, kind))
+            mark = (id(value), id(kind), _inside(value, kind))
         old = _known.get(name, _MISSING)
         if old is mark:
             continue
@@ -186,11 +194,11 @@ def card(names):
 
 def _inside(value, kind):
     """What changes when a value is changed in place, as far as it is found at once."""
-    if kind in _SIZED:
+    if id(kind) in _SIZED:
         if kind is list or kind is tuple:
             return len(value), hash(tuple(map(id, value[:50])))
         return len(value)
-    if kind.__module__[:6] in ("numpy", "pandas"):
+    if id(kind) in _LIBRARY:
         blocks = getattr(getattr(value, "_mgr", None), "blocks", ())
         return getattr(value, "shape", None), tuple(map(id, blocks[:50]))
     return None
@@ -198,29 +206,33 @@ def _inside(value, kind):
 
 def _tell(name, value):
     kind = type(value)
-    told = {"name": name[:_MOST], "type": kind.__qualname__[:_MOST]}
-    ours = kind.__module__[:6] in ("numpy", "pandas")
-    if ours and kind.__module__ != "builtins":
+    told = {"name": name[:_MOST], "type": _qualname(kind)[:_MOST]}
+    if id(kind) in _LIBRARY:
         shape = getattr(value, "shape", None)
         if type(shape) is tuple and shape:
             told["shape"] = [int(n) for n in shape[:8]]
-    elif kind in _SIZED or kind in _TEXT:
+    elif id(kind) in _SIZED or id(kind) in _TEXT:
         told["length"] = len(value)
-    preview = _preview(value, kind, ours)
+    preview = _preview(value, kind)
     if preview:
         told["preview"] = preview if len(preview) <= 2 * _SHORT else preview[: 2 * _SHORT - 1] + "…"
     return told
 
 
-def _preview(value, kind, ours):
+def _simple(value):
+    kind = id(type(value))
+    return kind in _PLAIN or kind in _TEXT or kind in _LIBRARY
+
+
+def _preview(value, kind):
     """A few words, from what runs no code of the program's."""
-    if kind in _PLAIN or kind is str or kind is bytes:
+    if id(kind) in _PLAIN or id(kind) in _TEXT:
         return _short.repr(value)
-    if kind in _SIZED:
+    if id(kind) in _SIZED:
         # Not of what the program's own classes are in.
         items = list(itertools.islice(value.items() if kind is dict else value, 4))
         flat = [x for item in items for x in item] if kind is dict else items
-        return _short.repr(value) if all(type(x) in _PLAIN or type(x) in _TEXT for x in flat) else ""
+        return _short.repr(value) if all(id(type(x)) in _PLAIN or id(type(x)) in _TEXT for x in flat) else ""
     if kind is types.FunctionType:
         code = value.__code__
         return f"{value.__name__}({', '.join(code.co_varnames[: code.co_argcount])})"
@@ -228,15 +240,16 @@ def _preview(value, kind, ours):
         return f"class {value.__name__}"
     if kind is types.ModuleType:
         return getattr(value, "__name__", "")
-    if not ours:
+    if id(kind) not in _LIBRARY:
         return ""
     try:
         columns = getattr(value, "columns", None)
         if columns is not None:
-            return ", ".join(f"{c}: {t}" for c, t in zip(columns[:8], value.dtypes[:8]))
+            return ", ".join(f"{c if _simple(c) else '…'}: {t}" for c, t in zip(columns[:8], value.dtypes[:8]))
         dtype = getattr(value, "dtype", None)
         if dtype is not None and getattr(value, "ndim", 0) == 1:
-            return f"{dtype}: {', '.join(_short.repr(x) for x in value[:4].tolist())}{', …' if len(value) > 4 else ''}"
+            first = (_short.repr(x) if _simple(x) else "…" for x in value[:4].tolist())
+            return f"{dtype}: {', '.join(first)}{', …' if len(value) > 4 else ''}"
         return str(dtype) if dtype is not None else ""
     except Exception:
         return ""
