@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/cloche-dev/cloche/engine/vm"
+	"github.com/cloche-dev/cloche/hostfuncs"
 	"github.com/cloche-dev/cloche/limits"
 	"github.com/cloche-dev/cloche/runtimes"
 	"github.com/cloche-dev/cloche/wasi"
@@ -53,6 +54,10 @@ func (r *Result) cutShort(err error, denied bool, memory *limits.ExceededError) 
 	if isCancelled(err) {
 		r.Status, r.ExitCode = StatusCancelled, ExitCancelled
 		r.Error = &Error{Name: "Cancelled", Value: err.Error()}
+		return nil
+	}
+	if _, ok := errors.AsType[*hostfuncs.Suspension](err); ok {
+		r.Status = StatusSuspended
 		return nil
 	}
 	if exceeded, ok := errors.AsType[*limits.ExceededError](err); ok {

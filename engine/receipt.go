@@ -39,6 +39,8 @@ type Receipt struct {
 	Outcome   Outcome    `json:"outcome"`
 	// Unrepeatable is why the run cannot be replayed, such as that the wall clock ended it. Empty: it can.
 	Unrepeatable string `json:"unrepeatable,omitempty"`
+	// Suspended is there when the run waits for results; see [Engine.Resume].
+	Suspended *SuspendedRun `json:"suspended,omitempty"`
 }
 
 const receiptFormat = "cloche-receipt/1"
@@ -169,9 +171,17 @@ func (e *Engine) runRecorded(ctx context.Context, j Job) (*Result, error) {
 	if err != nil {
 		return res, err
 	}
-	rec.HostCalls, rec.Outcome, rec.Unrepeatable = answers.calls, outcomeOf(res), answers.unrepeatable(res)
-	res.Receipt = rec
+	rec.finish(answers, res)
 	return res, nil
+}
+
+// finish notes what came of a run, and gives the receipt to its result.
+func (r *Receipt) finish(answers *recorder, res *Result) {
+	r.HostCalls, r.Outcome, r.Unrepeatable, r.Suspended = answers.calls, outcomeOf(res), answers.unrepeatable(res), nil
+	if s := res.suspended; s != nil {
+		r.Suspended = &SuspendedRun{Calls: s.Calls, Tally: s.Tally, Asked: answers.waits}
+	}
+	res.Receipt = r
 }
 
 // newReceipt says what a job will be given. Seed and clock are chosen if the job does not, and standard input is read to its end.
@@ -366,6 +376,9 @@ func (r *Receipt) check() error {
 	}
 	if i := slices.IndexFunc(r.HostCalls, func(c HostCall) bool { return !isRecorded(c.Op) }); i >= 0 {
 		return badReceipt("host call %d: %.40q is not recorded in receipts", i, r.HostCalls[i].Op)
+	}
+	if err := r.Suspended.check(); err != nil {
+		return err
 	}
 	if err := r.again(Job{}).options().check(); err != nil {
 		return fmt.Errorf("%w: %w", ErrReceipt, err)

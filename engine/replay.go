@@ -35,21 +35,13 @@ const replaySlack = 10
 // error that wraps [ErrReceipt] says why it cannot be run: it is malformed, unrepeatable, or of another build of the
 // interpreter, a template or packages.
 func (e *Engine) Replay(ctx context.Context, r *Receipt) (*Replay, error) {
-	if err := r.check(); err != nil {
-		return nil, err
-	}
 	if r.Unrepeatable != "" {
 		return nil, badReceipt("the run cannot be repeated: %s", r.Unrepeatable)
 	}
-	job := r.again(Job{})
-	image, err := e.imageOf(ctx, job.options())
-	if err != nil {
+	if err := e.canRun(ctx, r); err != nil {
 		return nil, err
 	}
-	if found := compare("image", r.Image, image); len(found) > 0 {
-		d := found[0]
-		return nil, badReceipt("it was made with another build: %s is %s there and %s here", d.Field, d.Expected, d.Got)
-	}
+	job := r.again(Job{})
 	job.Limits.Timeout = min(replaySlack*min(job.Limits.Or(e.cfg.Limits).Timeout, limits.MaxTimeout), limits.MaxTimeout)
 	answers := &player{calls: r.HostCalls, tools: r.Job.Tools}
 	res, err := e.run(ctx, job, answers)
@@ -68,6 +60,22 @@ func (e *Engine) Replay(ctx context.Context, r *Receipt) (*Replay, error) {
 	}
 	out.Same = len(out.Differences) == 0
 	return out, nil
+}
+
+// canRun says what is wrong with running a receipt again here.
+func (e *Engine) canRun(ctx context.Context, r *Receipt) error {
+	if err := r.check(); err != nil {
+		return err
+	}
+	image, err := e.imageOf(ctx, r.again(Job{}).options())
+	if err != nil {
+		return err
+	}
+	if found := compare("image", r.Image, image); len(found) > 0 {
+		d := found[0]
+		return badReceipt("it was made with another build: %s is %s there and %s here", d.Field, d.Expected, d.Got)
+	}
+	return nil
 }
 
 // compare lists where two values of one type differ, in their JSON forms.

@@ -215,7 +215,7 @@ func (s *sandbox) drive(ctx context.Context, r *running, t *runtimes.Turn, log f
 		out, err = s.lang.Driver.Turn(ctx, s.inst, s.lang.Info, t)
 		return err
 	})
-	return r.suspend(out), err
+	return r.suspend(out, err), err
 }
 
 // stdinReader is the turn's standard input for JavaScript, whose waits end with the turn. The context is that

@@ -142,8 +142,12 @@ func (r *running) atWait() {
 	}
 }
 
-// suspend takes over the calls of a turn that says it is suspended. One that nobody told so is broken.
-func (r *running) suspend(out runtimes.Outcome) runtimes.Outcome {
+// suspend takes over the calls of a turn that says it is suspended, or that was stopped to be run again. One that says so and
+// that nobody told is broken.
+func (r *running) suspend(out runtimes.Outcome, err error) runtimes.Outcome {
+	if stopped, ok := errors.AsType[*hostfuncs.Suspension](err); ok {
+		r.late = stopped.Calls
+	}
 	if out.Suspended == nil {
 		return out
 	}

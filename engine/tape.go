@@ -44,12 +44,14 @@ func isRecorded(op string) bool {
 type recorder struct {
 	calls []HostCall
 	bytes int
+	waits HostCall // what the program asked for when it was suspended
 }
 
 func (t *recorder) splice(r *running, _ *runtimes.Turn) {
 	connect := r.door.More
 	r.door.More = func() {
 		connect()
+		r.calls.Repeatable = true
 		for _, op := range recorded {
 			if h := r.door.Handlers[op]; h != nil {
 				r.door.Handlers[op] = t.record(r, op, h)
@@ -63,6 +65,9 @@ func (t *recorder) record(r *running, op hostfuncs.Op, h hostfuncs.Handler) host
 		c, before := HostCall{Op: op.String(), Asked: digest(payload)}, r.passed
 		reply, err := h(ctx, payload)
 		refusal, refused := err.(*hostfuncs.Refusal)
+		if _, ok := err.(*hostfuncs.Suspension); ok {
+			t.waits = c
+		}
 		if err != nil && !refused {
 			return nil, err // the run is over, and not by its own doing
 		}
@@ -78,6 +83,8 @@ func (t *recorder) record(r *running, op hostfuncs.Op, h hostfuncs.Handler) host
 // unrepeatable is why a run that was recorded cannot be replayed, or "".
 func (t *recorder) unrepeatable(res *Result) string {
 	switch {
+	case res.Status == StatusSuspended:
+		return "it is not over: it waits for results, with which it can be resumed"
 	case res.Status == StatusTimeout:
 		return "the wall clock ended it, at a moment that depends on the machine"
 	case res.Status == StatusCancelled:

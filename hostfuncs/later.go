@@ -108,6 +108,9 @@ func (c *Calls) onlyLate(ctx context.Context, suspendable bool) ([]byte, error) 
 	} else if err != nil {
 		return nil, err
 	}
+	if c.Repeatable {
+		return nil, &Suspension{c.takeLate()}
+	}
 	if suspendable && c.Suspendable != nil {
 		if c.Suspendable() {
 			c.suspended = true
@@ -152,6 +155,31 @@ func (c *Calls) Suspend() []LateCall {
 	if !c.suspended {
 		return nil
 	}
+	return c.takeLate()
+}
+
+// A Suspension is the error by which a run ends that is to be run again with the results of Calls.
+type Suspension struct {
+	// Calls are those that are pending. One that the program waits for in the call itself has no Number, and is the last.
+	Calls []LateCall
+}
+
+func (s *Suspension) Error() string { return "the run is suspended" }
+
+// block answers a call that waits for a result that comes later: the run is stopped or, where that cannot be, the call
+// fails.
+func (c *Calls) block(l *later, end ending) ([]byte, error) {
+	c.mu.Lock()
+	alone := len(c.pending) == c.late // what goes on besides would be lost
+	c.mu.Unlock()
+	if !c.Repeatable || !alone {
+		return end(nil, cannotWait(l.call.Name))
+	}
+	return nil, &Suspension{append(c.takeLate(), l.call)}
+}
+
+// takeLate takes the calls out whose results come later.
+func (c *Calls) takeLate() []LateCall {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var out []LateCall

@@ -40,6 +40,9 @@ type Calls struct {
 	// Suspendable says whether the run can be suspended now, which waits for nothing but results that come later; see
 	// [ErrLater]. Nil: it never can.
 	Suspendable func() bool
+	// Repeatable says that the run can be stopped wherever it waits for such results, a call that blocks included, since it
+	// is to be run again with them: a [*Suspension] ends it.
+	Repeatable bool
 
 	ctx  context.Context
 	stop context.CancelFunc
@@ -148,6 +151,9 @@ func (c *Calls) Do(ctx context.Context, size int, async bool, work func(context.
 	c.mu.Lock()
 	c.forget(p)
 	c.mu.Unlock()
+	if l, ok := errors.AsType[*later](p.err); ok {
+		return c.block(l, p.end)
+	}
 	return p.end(p.reply, p.err)
 }
 
@@ -162,9 +168,9 @@ func (c *Calls) admit(p *call) error {
 	return nil
 }
 
-// number is one that no call of the run has. Preconditions: mu is held.
+// number is one that no call of the run has, and not 0. Preconditions: mu is held.
 func (c *Calls) number() uint32 {
-	for c.next++; c.pending[c.next] != nil; c.next++ {
+	for c.next++; c.next == 0 || c.pending[c.next] != nil; c.next++ {
 	}
 	return c.next
 }
@@ -185,7 +191,7 @@ func (c *Calls) Now(size int, async bool, work func(context.Context) ([]byte, er
 		if async {
 			return c.setAsideNow(size, l, end)
 		}
-		err = cannotWait(l.call.Name)
+		return c.block(l, end)
 	}
 	reply, err = end(reply, err)
 	if async {
@@ -259,15 +265,11 @@ func (c *Calls) run(p *call) {
 	if c.closed {
 		return
 	}
-	if l, ok := errors.AsType[*later](err); ok {
-		if p.async && !p.gone {
-			c.setAside(p, l)
-			c.begin()
-			return
-		}
-		err = cannotWait(l.call.Name)
+	if l, ok := errors.AsType[*later](err); ok && p.async && !p.gone {
+		c.setAside(p, l)
+	} else {
+		c.finish(p, reply, err)
 	}
-	c.finish(p, reply, err)
 	c.begin()
 }
 
