@@ -11,7 +11,7 @@ OUT      = demo-out
 # REDTEAM is the folder of the red-team suite: run.py, its helper and its cases.
 REDTEAM  = ../shared/redteam
 
-.PHONY: help build setup tools demo test full race lint fuzz bench bench-javascript redteam redteam-adapter cross dist check clean
+.PHONY: help build setup tools demo test full race lint fuzz bench load bench-javascript redteam redteam-adapter cross dist check clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' Makefile | expand -t 19
@@ -55,6 +55,9 @@ fuzz: ## run every fuzz target for FUZZTIME (20s)
 
 bench: setup ## measure starts, runs and resets
 	$(GOTEST) -run '^$$' -bench . -timeout 60m ./...
+
+load: setup ## measure cloche serve: runs a second, the times of answers at half load, 10,000 idle streams
+	$(GOTEST) -v -run TestIdleStreams -bench BenchmarkServe -benchtime 20000x -timeout 10m ./cmd/cloche -idle-streams 10000
 
 bench-javascript: setup ## compare JavaScript tasks with goja and quickjs-wasi under Node, which are fetched
 	node testdata/bench/javascript/compare.mjs $(CURDIR)/bin/cloche

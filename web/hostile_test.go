@@ -174,46 +174,6 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
-// TestIdleStreams: connections that wait for events cost little, and do not hurt others.
-func TestIdleStreams(t *testing.T) {
-	const n = 500
-	s := serve(t, func(c *web.Config) { c.Ping = 200 * time.Millisecond })
-	run := s.stream("POST", "/v1/execute", object{"code": "import time; time.sleep(60)", "limits": object{"timeout_ms": 90000}}, "Accept: text/event-stream")
-	id := run.until("start").ExecutionID
-	before := heap()
-	var ready, ended sync.WaitGroup
-	client := &http.Client{Transport: &http.Transport{}}
-	defer client.CloseIdleConnections()
-	ready.Add(n)
-	for range n {
-		ended.Go(func() {
-			res, err := client.Do(s.request("GET", "/v1/executions/"+id+"/events", nil))
-			ready.Done()
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			defer res.Body.Close()
-			b, err := io.ReadAll(res.Body)
-			if err != nil || !strings.Contains(string(b), "event: end") || !strings.Contains(string(b), ": ping") {
-				t.Errorf("%v: %s", err, b)
-			}
-		})
-	}
-	ready.Wait()
-	if grew := int64(heap()) - int64(before); grew > n*256<<10 {
-		t.Errorf("%d connections hold %d KiB", n, grew>>10)
-	}
-	begin := time.Now()
-	s.run(object{"code": "1"}, "ok")
-	if took := time.Since(begin); took > 3*time.Second {
-		t.Errorf("a run took %v", took)
-	}
-	time.Sleep(300 * time.Millisecond) // so that each has had a ping
-	s.do("DELETE", "/v1/executions/"+id, nil).must(200, nil)
-	ended.Wait()
-}
-
 func TestNew(t *testing.T) {
 	_, err := web.New(web.Config{Keys: []*web.Key{{Name: "a"}, {Name: "a", Hash: web.HashKey("x")}}, MaxRuns: -1, Hosts: []string{"http://x"}, Origins: []string{"x"}})
 	for _, want := range []string{"no engine", `key "a" has no hash`, "is there twice", "MaxRuns is -1", `host "http://x"`, `origin "x"`} {
