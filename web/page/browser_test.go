@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { webtest.Main(m) }
 const secret = "the key of this test"
 
 // serve starts a server with the page and returns its address.
-func serve(t *testing.T) string {
+func serve(t testing.TB) string {
 	t.Helper()
 	site := page.New()
 	if err := site.Prepare(t.Context(), "", nil); err != nil {
@@ -33,7 +33,7 @@ func serve(t *testing.T) string {
 	return serveWith(t, site)
 }
 
-func serveWith(t *testing.T, site *page.Handler) string {
+func serveWith(t testing.TB, site *page.Handler) string {
 	t.Helper()
 	return webtest.Serve(t, web.Config{Page: site, Keys: []*web.Key{{Name: "test", Hash: web.HashKey(secret), Admin: true}}})
 }
@@ -41,7 +41,7 @@ func serveWith(t *testing.T, site *page.Handler) string {
 // action is a step in the browser.
 type action = chromedp.Action[chromedp.Void]
 
-func do(t *testing.T, ctx context.Context, actions ...action) {
+func do(t testing.TB, ctx context.Context, actions ...action) {
 	t.Helper()
 	for i, a := range actions {
 		step, cancel := context.WithTimeout(ctx, 30*time.Second)
@@ -55,7 +55,7 @@ func do(t *testing.T, ctx context.Context, actions ...action) {
 }
 
 // shoot writes a picture of the page into the folder that CLOCHE_SCREENSHOTS names.
-func shoot(t *testing.T, ctx context.Context, name string) {
+func shoot(t testing.TB, ctx context.Context, name string) {
 	t.Helper()
 	dir := os.Getenv("CLOCHE_SCREENSHOTS")
 	if dir == "" {
@@ -98,7 +98,7 @@ func ended(state string) action {
 }
 
 // eval evaluates JavaScript in the page, which may await.
-func eval[T any](t *testing.T, ctx context.Context, js string) T {
+func eval[T any](t testing.TB, ctx context.Context, js string) T {
 	t.Helper()
 	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](js, chromedp.EvalAwaitPromise))
 	if err != nil {
@@ -263,6 +263,22 @@ func TestTyping(t *testing.T) {
 	wantOutput(t, ctx, "[4, 4]")
 }
 
+// pressed runs the program once more, and returns the time from the key press until the result was on the page, in ms.
+func pressed(t testing.TB, ctx context.Context) float64 {
+	t.Helper()
+	do(t, ctx, press("ok"))
+	ms, err := strconv.ParseFloat(eval[string](t, ctx, `document.documentElement.dataset.took`), 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ms
+}
+
+// choose sets one of the page's choices: language or mode.
+func choose(name, value string) action {
+	return chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.querySelector("input[name=%s][value=%s]").click()`, name, value))
+}
+
 // TestFeelsInstant measures from the key press until the result is on the page.
 func TestFeelsInstant(t *testing.T) {
 	url := serve(t)
@@ -270,12 +286,7 @@ func TestFeelsInstant(t *testing.T) {
 	do(t, ctx, open(url), write("print(sum(range(100)))"))
 	var took []float64
 	for range 12 {
-		do(t, ctx, press("ok"))
-		ms, err := strconv.ParseFloat(eval[string](t, ctx, `document.documentElement.dataset.took`), 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		took = append(took, ms)
+		took = append(took, pressed(t, ctx))
 	}
 	wantOutput(t, ctx, "4950")
 	slices.Sort(took)
@@ -283,6 +294,29 @@ func TestFeelsInstant(t *testing.T) {
 	// Other tests use the machine too: a page that is slow by itself has no fast quarter.
 	if quarter := took[len(took)/4]; quarter > 30 {
 		t.Errorf("the fastest quarter takes up to %.1f ms, more than 30", quarter)
+	}
+}
+
+// BenchmarkKeyPress measures the time from the key press until the result is on the page, as TestFeelsInstant does.
+func BenchmarkKeyPress(b *testing.B) {
+	url := serve(b)
+	for _, c := range []struct{ name, language, mode, code string }{
+		{"python", "python", "fresh", "print(6 * 7)"},
+		{"python-session", "python", "session", "print(6 * 7)"},
+		{"javascript", "javascript", "fresh", "console.log(6 * 7)"},
+		{"javascript-session", "javascript", "session", "console.log(6 * 7)"},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			ctx := webtest.Tab(b, webtest.Browser(b), 5*time.Minute)
+			do(b, ctx, open(url), choose("language", c.language), choose("mode", c.mode), write(c.code))
+			var took []float64
+			for b.Loop() {
+				took = append(took, pressed(b, ctx))
+			}
+			slices.Sort(took)
+			b.ReportMetric(took[len(took)/2], "p50-ms")
+			b.ReportMetric(took[len(took)*95/100], "p95-ms")
+		})
 	}
 }
 
