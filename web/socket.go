@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -53,6 +55,10 @@ func (s *Server) sessionSocket(x *exchange, c echo.Context) error {
 	sn, err := s.sessions.find(c.Param("id"), x.key)
 	if err != nil {
 		return err
+	}
+	if !strings.EqualFold(x.r.Header.Get("Upgrade"), "websocket") {
+		x.Header().Set("Upgrade", "websocket")
+		return fail(http.StatusUpgradeRequired, codeInvalid, "this route is a WebSocket's: connect to it with a client of that protocol")
 	}
 	if err := s.begin(); err != nil {
 		return err
