@@ -35,7 +35,7 @@ type sandbox struct {
 	tree  *tree
 	state *wasi.State
 	turns int
-	begun time.Time // when the sandbox was asked for
+	made  time.Duration // how long it took to make the sandbox, which is part of its first turn's start
 
 	session bool
 	seated  bool            // it has one of the places for live sandboxes
@@ -52,7 +52,7 @@ func (e *Engine) sandbox(ctx context.Context, o Options) (*sandbox, error) {
 	if err := e.enter(ctx); err != nil {
 		return nil, err
 	}
-	s := &sandbox{eng: e, opts: o, limits: o.Limits.Or(e.cfg.Limits), begun: begun, random: entropy(o.Seed), clock: e.cfg.Clock}
+	s := &sandbox{eng: e, opts: o, limits: o.Limits.Or(e.cfg.Limits), random: entropy(o.Seed), clock: e.cfg.Clock}
 	if !o.Clock.IsZero() {
 		s.clock = wasi.NewFixedClock(o.Clock, 0)
 	}
@@ -65,6 +65,7 @@ func (e *Engine) sandbox(ctx context.Context, o Options) (*sandbox, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.close())
 	}
+	s.made = time.Since(begun)
 	return s, nil
 }
 
@@ -121,10 +122,7 @@ func (s *sandbox) discard() {
 
 // run runs one turn, or with from the rest of a suspended one. After it s.inst is nil when the turn was cut.
 func (s *sandbox) run(ctx context.Context, t Turn, from *resumption) (*Result, error) {
-	begun := s.begun
-	if s.turns > 0 {
-		begun = time.Now()
-	}
+	begun := time.Now()
 	lim := t.Limits.Or(s.limits)
 	if err := lim.Validate(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
@@ -152,6 +150,9 @@ func (s *sandbox) run(ctx context.Context, t Turn, from *resumption) (*Result, e
 	}
 	mark := s.tree.Mark()
 	res.Usage.Start = time.Since(begun)
+	if s.turns == 0 {
+		res.Usage.Start += s.made
+	}
 	out, err := s.drive(ctx, r, turn, func() *slog.Logger { return s.eng.cfg.Logger.With("run", res.ID) })
 	if from == nil {
 		s.turns++

@@ -247,7 +247,7 @@ func (s *Session) anew(ctx context.Context) (*state, error) {
 	s.filesMu.Lock()
 	defer s.filesMu.Unlock()
 	err := s.sb.release()
-	s.sb.turns, s.sb.begun, s.sb.copied = 0, time.Now(), s.sb.lang.template
+	s.sb.turns, s.sb.made, s.sb.copied = 0, 0, s.sb.lang.template
 	if err == nil && !s.sb.seated {
 		if err = s.eng.enter(ctx); err == nil {
 			s.sb.seated = true

@@ -54,6 +54,18 @@ func TestSessionKeepsVariables(t *testing.T) {
 	}
 }
 
+// The start of a turn leaves out the time in which nobody asked for anything.
+func TestSessionStart(t *testing.T) {
+	const idle = 150 * time.Millisecond
+	s := open(t, engine.Options{Language: engine.JavaScript})
+	for _, code := range []string{"1", "2"} {
+		time.Sleep(idle)
+		if start := turn(t, s, engine.Turn{Code: code}).Usage.Start; start <= 0 || start >= idle {
+			t.Errorf("%s: it started %v after it was asked for", code, start)
+		}
+	}
+}
+
 // A turn that has to be stopped costs that turn, not the session.
 func TestSessionSurvives(t *testing.T) {
 	for _, tt := range []struct {

@@ -123,7 +123,7 @@ func (s *sandbox) vacate() {
 // revive makes a sandbox without an instance whose files and descriptors are those of a state.
 func (e *Engine) revive(l *loaded, o Options, st *state) (*sandbox, error) {
 	s := &sandbox{
-		eng: e, lang: l, opts: o, limits: o.Limits.Or(e.cfg.Limits), begun: time.Now(), random: entropy(o.Seed), clock: e.cfg.Clock,
+		eng: e, lang: l, opts: o, limits: o.Limits.Or(e.cfg.Limits), random: entropy(o.Seed), clock: e.cfg.Clock,
 		session: true, turns: st.turns, copied: st.copied,
 	}
 	if !o.Clock.IsZero() {

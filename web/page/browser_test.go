@@ -224,7 +224,7 @@ func TestRuns(t *testing.T) {
 
 	// An error leads to its line.
 	do(t, ctx, write("def f(x):\n    return 1 / x\n\nf(0)"), press("bad"))
-	wantOutput(t, ctx, "ZeroDivisionError: division by zero", "Go to line 2")
+	wantOutput(t, ctx, `File "main.py", line 2`, "ZeroDivisionError: division by zero", "Go to line 2")
 	do(t, ctx, chromedp.Click(chromedp.CSS("#output .trouble button")))
 	if got := eval[string](t, ctx, `document.querySelector("#editor").shadowRoot.querySelector(".cm-error-line").textContent`); !strings.Contains(got, "1 / x") {
 		t.Errorf("the marked line is %q", got)

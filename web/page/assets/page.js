@@ -92,7 +92,7 @@ async function run() {
   try {
     const session = await prepare(turn.language);
     running.session = session.id;
-    await api.stream(`/v1/sessions/${session.id}/execute`, { code: turn.code, language: turn.language }, (e) => {
+    await api.stream(`/v1/sessions/${session.id}/execute`, { code: turn.code, language: turn.language, ...(keeps() ? {} : { name: names[turn.language] }) }, (e) => {
       if (e.type === "start" || e.type === "ping") return;
       clear();
       if (e.type === "end") {
