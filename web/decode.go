@@ -2,14 +2,18 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
 	"mime"
 	"net/http"
 	"os"
+	"reflect"
+	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // readJSON reads a JSON body into v, whose fields are all that it may have. An empty body is refused unless optional.
@@ -87,9 +91,13 @@ func readError(err error) error {
 	return invalidf("the body could not be read")
 }
 
-// decodeJSON reads one JSON value strictly: unknown fields, wrong types and what follows the value are refused.
+// decodeJSON reads one JSON value strictly: text that is no UTF-8, unknown fields, wrong types and what follows the value are
+// refused.
 func decodeJSON(body []byte, v any) error {
-	if e := checkJSON(body); e != nil {
+	if !utf8.Valid(body) {
+		return invalidf("the body is not UTF-8")
+	}
+	if e := checkJSON(body, reflect.TypeOf(v).Elem()); e != nil {
 		return e
 	}
 	d := json.NewDecoder(bytes.NewReader(body))
@@ -114,17 +122,20 @@ func decodeJSON(body []byte, v any) error {
 		return invalidf("the JSON is malformed at line %d, column %d: %s", line, column, e.Error())
 	}
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		where := e.Field
-		if where == "" {
-			where = "the body"
-		}
-		return invalidf("%s must be %s, not %s", where, kindOf(e.Type.String()), e.Value)
+		return invalidf("%s must be %s, not %s", cmp.Or(fieldPath(e.Field), "the body"), kindOf(e.Type.String()), e.Value)
 	}
 	text := strings.TrimPrefix(err.Error(), "json: ")
 	if name, ok := strings.CutPrefix(text, "unknown field "); ok {
 		return invalidf("unknown field %s", name)
 	}
 	return invalidf("%s", text)
+}
+
+// fieldPath is the path of a field without the names of the Go types that it is embedded in, which begin with a capital.
+func fieldPath(path string) string {
+	return strings.Join(slices.DeleteFunc(strings.Split(path, "."), func(name string) bool {
+		return name != "" && name[0] >= 'A' && name[0] <= 'Z'
+	}), ".")
 }
 
 // kindOf is what a client calls a Go type.
@@ -150,69 +161,4 @@ func position(text []byte, offset int64) (line, column int) {
 	before := text[:min(max(offset-1, 0), int64(len(text)))]
 	line = bytes.Count(before, []byte("\n")) + 1
 	return line, len(before) - bytes.LastIndexByte(before, '\n')
-}
-
-// checkJSON refuses what encoding/json would let pass: a key that is there twice, of which two readers may take a
-// different one, and nesting deeper than anything sensible.
-func checkJSON(body []byte) *apiError {
-	const deepest = 128
-	var keys []map[string]bool // of the objects around; nil for a list
-	expectKey := false
-	for i := 0; i < len(body); i++ {
-		switch c := body[i]; c {
-		case '{', '[':
-			if len(keys) == deepest {
-				return invalidf("the JSON is nested more than %d deep", deepest)
-			}
-			if expectKey = c == '{'; expectKey {
-				keys = append(keys, map[string]bool{})
-			} else {
-				keys = append(keys, nil)
-			}
-		case '}', ']':
-			if len(keys) == 0 {
-				return nil // malformed: the decoder says where
-			}
-			keys, expectKey = keys[:len(keys)-1], false
-		case ',':
-			expectKey = len(keys) > 0 && keys[len(keys)-1] != nil
-		case '"':
-			end := stringEnd(body, i)
-			if end < 0 {
-				return nil
-			}
-			if expectKey {
-				key := body[i+1 : end]
-				name := string(key)
-				if bytes.IndexByte(key, '\\') >= 0 {
-					if json.Unmarshal(body[i:end+1], &name) != nil {
-						return nil
-					}
-				}
-				if len(keys) == 1 && strings.ToLower(name) != name { // the decoder does not tell cases apart
-					return invalidf("unknown field %s", quoted(name))
-				}
-				around := keys[len(keys)-1]
-				if around[name] {
-					return invalidf("the key %s is there twice", quoted(name))
-				}
-				around[name], expectKey = true, false
-			}
-			i = end
-		}
-	}
-	return nil
-}
-
-// stringEnd is where the string that begins at i ends, or -1.
-func stringEnd(body []byte, i int) int {
-	for i++; i < len(body); i++ {
-		switch body[i] {
-		case '\\':
-			i++
-		case '"':
-			return i
-		}
-	}
-	return -1
 }

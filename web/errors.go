@@ -68,7 +68,7 @@ var (
 func quoted(s string) string {
 	const most = 80
 	if len(s) > most {
-		s = s[:most] + "…"
+		return strconv.QuoteToASCII(s[:most]) + "…"
 	}
 	return strconv.QuoteToASCII(s)
 }

@@ -126,10 +126,18 @@ func TestBadRequests(t *testing.T) {
 		"{\n \"code\": x}":            "line 2, column 10",
 		`{"code":"1","code":"2"}`:     `"code" is there twice`,
 		`{"code":"1","c\u006fde":""}`: `"code" is there twice`,
+		`{"code":"1","limits":{"fuel":1000000000,"Fuel":2}}`:                                      `unknown field "Fuel"`,
+		`{"code":"1","files":[{"path":"a","Path":"b","content":""}]}`:                             `unknown field "Path"`,
+		`{"code":"1","env":{"A":"1","A":"2"}}`:                                                    `"A" is there twice`,
+		`{"code":"1","inputs":{"a":[{"b":1,"b":2}]}}`:                                             `"b" is there twice`,
+		`{"code":"1","limits":{"timeout_ms":1.5}}`:                                                "limits.timeout_ms must be a whole number from 0, not number 1.5",
+		"{\"code\":\"print('\xff')\"}":                                                            "not UTF-8",
 		`{"code":"1","inputs":{"a":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}}`: "nested more than",
 	} {
 		s.do("POST", "/v1/execute", body, "Content-Type: application/json").mustFail(400, "invalid_request", text)
 	}
+	// Names that are the client's own may differ in case only.
+	s.do("POST", "/v1/execute", `{"code":"1","env":{"A":"1","a":"2"},"inputs":{"b":[{"C":1,"c":2}]}}`, "Content-Type: application/json").must(200, nil)
 	s.do("POST", "/v1/execute", object{"code": "1"}, "Content-Encoding: gzip").mustFail(415, "unsupported_media_type", "Content-Encoding")
 	s.do("GET", "/v1/execute", nil).mustFail(405, "method_not_allowed", "method")
 	s.do("GET", "/v1/nothing", nil).mustFail(404, "not_found", "no such route")

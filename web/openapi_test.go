@@ -99,6 +99,19 @@ func (d *described) tool() {
 	st.until("end")
 }
 
+// suspended goes on with turns that wait for a tool.
+func (d *described) suspended() {
+	p := d.session(object{"tools": []object{{"name": "ask", "deferred": true}}})
+	for _, headers := range [][]string{nil, {"Prefer: respond-async"}} {
+		var res result
+		d.call("POST", p+"/execute", object{"code": "await tools.ask.aio()"}).must(200, &res)
+		if len(res.PendingCalls) != 1 {
+			d.t.Fatalf("%+v", res)
+		}
+		d.call("POST", p+"/resume", object{"results": []object{{"call_id": res.PendingCalls[0].ID, "result": 1}}}, headers...)
+	}
+}
+
 // TestDescription: the description of the API is well formed, and says of real requests and answers what is true.
 func TestDescription(t *testing.T) {
 	s := serve(t, nil)
@@ -169,6 +182,7 @@ func TestDescription(t *testing.T) {
 	d.call("POST", "/v1/snapshots/import", exported, "Content-Type: application/octet-stream").must(201, nil)
 	d.call("DELETE", "/v1/snapshots/"+snapshot.ID, nil).must(204, nil)
 	d.tool()
+	d.suspended()
 	d.call("DELETE", p, nil).must(204, nil)
 	d.refuse(doc)
 	for path, item := range doc.Paths.Map() {

@@ -1,0 +1,137 @@
+package web
+
+import (
+	"bytes"
+	"encoding"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"sync"
+)
+
+// deepest is how deep JSON may be nested, which is deeper than anything sensible.
+const deepest = 128
+
+// checkJSON refuses what encoding/json would let pass where the body is to become a t: a key that is there twice, of which two
+// readers may take a different one; a field whose name differs from ours in case; and deep nesting. What is malformed passes:
+// the decoder says where.
+func checkJSON(body []byte, t reflect.Type) *apiError {
+	var around []container // outermost first
+	next := t              // the type of the value that comes next
+	expectKey := false
+	for i := 0; i < len(body); i++ {
+		switch body[i] {
+		case '{', '[':
+			if len(around) == deepest {
+				return invalidf("the JSON is nested more than %d deep", deepest)
+			}
+			c := newContainer(body[i] == '{', next)
+			around, expectKey, next = append(around, c), c.keys != nil, c.element
+		case '}', ']':
+			if len(around) == 0 {
+				return nil
+			}
+			around, expectKey = around[:len(around)-1], false
+		case ',':
+			if n := len(around); n > 0 {
+				expectKey, next = around[n-1].keys != nil, around[n-1].element
+			}
+		case '"':
+			end := stringEnd(body, i)
+			if end < 0 {
+				return nil
+			}
+			if expectKey {
+				var ok bool
+				var e *apiError
+				if next, ok, e = around[len(around)-1].key(body[i : end+1]); e != nil || !ok {
+					return e
+				}
+				expectKey = false
+			}
+			i = end
+		}
+	}
+	return nil
+}
+
+// container is an object or a list that is being read.
+type container struct {
+	keys    map[string]bool         // those so far of an object; nil for a list
+	fields  map[string]reflect.Type // of an object that becomes a struct; nil for others
+	element reflect.Type            // of a list's elements and a map's values; nil: anything goes
+}
+
+func newContainer(object bool, t reflect.Type) container {
+	var c container
+	if object {
+		c.keys = map[string]bool{}
+	}
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch {
+	case t == nil || reflect.PointerTo(t).Implements(unmarshaler) || reflect.PointerTo(t).Implements(textUnmarshaler):
+	case t.Kind() == reflect.Struct && object:
+		c.fields = fieldsOf(t)
+	case t.Kind() == reflect.Map && object, t.Kind() == reflect.Slice && !object:
+		c.element = t.Elem()
+	}
+	return c
+}
+
+var (
+	unmarshaler     = reflect.TypeFor[json.Unmarshaler]()
+	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
+)
+
+// key takes the next key of an object, with its quotes, and returns the type of its value. It is not ok when it is malformed.
+func (c container) key(quotedKey []byte) (value reflect.Type, ok bool, _ *apiError) {
+	name := string(quotedKey[1 : len(quotedKey)-1])
+	if bytes.IndexByte(quotedKey, '\\') >= 0 && json.Unmarshal(quotedKey, &name) != nil {
+		return nil, false, nil
+	}
+	if c.keys[name] {
+		return nil, false, invalidf("the key %s is there twice", quoted(name))
+	}
+	c.keys[name] = true
+	if c.fields == nil {
+		return c.element, true, nil
+	}
+	value, ok = c.fields[name]
+	if !ok {
+		return nil, false, invalidf("unknown field %s", quoted(name))
+	}
+	return value, true, nil
+}
+
+// fieldsOf are the fields of a struct, by their names in JSON.
+func fieldsOf(t reflect.Type) map[string]reflect.Type {
+	if known, ok := structs.Load(t); ok {
+		return known.(map[string]reflect.Type)
+	}
+	fields := map[string]reflect.Type{}
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.IsExported() && name != "" && name != "-" {
+			fields[name] = f.Type
+		}
+	}
+	structs.Store(t, fields)
+	return fields
+}
+
+var structs sync.Map // of fieldsOf, by type
+
+// stringEnd is where the string that begins at i ends, or -1.
+func stringEnd(body []byte, i int) int {
+	for i++; i < len(body); i++ {
+		switch body[i] {
+		case '\\':
+			i++
+		case '"':
+			return i
+		}
+	}
+	return -1
+}
