@@ -193,7 +193,6 @@ func writeBody(w io.Writer, st *state, since *memimage.Delta) error {
 	record := func(offset uint64, n int) []byte {
 		return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(nil, uint32(offset/page)), uint32(uint64(n)/page))
 	}
-	var err error
 	put := func(offset uint64, data []byte) error {
 		if _, err := z.Write(record(offset, len(data))); err != nil {
 			return err
@@ -201,11 +200,7 @@ func writeBody(w io.Writer, st *state, since *memimage.Delta) error {
 		_, err := z.Write(data)
 		return err
 	}
-	if since == nil {
-		err = st.vm.Memory.Each(put)
-	} else {
-		err = st.vm.Memory.EachSince(since, put)
-	}
+	err := st.vm.Memory.EachSince(since, put)
 	if err == nil {
 		_, err = z.Write(record(0, 0))
 	}
@@ -286,23 +281,23 @@ func cutShortFile(err error) error {
 	return fmt.Errorf("read a snapshot: %w", err)
 }
 
-// open makes the state that the file holds, over an interpreter's image. The caller owns it.
-func (f *snapFile) open(l *loaded) (*state, Options, error) {
-	o := f.Options.options()
+// open makes the state that the file holds, over an interpreter's image. The caller owns it. It counts as a copy: random numbers
+// that were drawn after it was written must not be drawn again.
+func (f *snapFile) open(l *loaded) (*state, error) {
 	if f.Image != l.ID {
-		return nil, o, badSnapshot("it was made with another build of %s than is set up here", l.Driver.Language())
+		return nil, badSnapshot("it was made with another build of %s than is set up here", l.Driver.Language())
 	}
 	if f.Page != os.Getpagesize() {
-		return nil, o, badSnapshot("its pages have %d bytes, this machine's %d", f.Page, os.Getpagesize())
+		return nil, badSnapshot("its pages have %d bytes, this machine's %d", f.Page, os.Getpagesize())
 	}
 	st := &state{
 		vm:          vm.Checkpoint{Globals: f.Globals},
 		descriptors: f.Descriptors, turns: f.Turns, random: f.Random, now: f.Now, copied: true, suspended: f.Suspended,
 	}
 	if err := f.openBody(l.State.Image, st); err != nil {
-		return nil, o, badSnapshot("%w", err)
+		return nil, badSnapshot("%w", err)
 	}
-	return st, o, nil
+	return st, nil
 }
 
 // openBody fills in memory and files.

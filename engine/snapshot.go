@@ -70,7 +70,6 @@ func (s *Session) present() (*state, error) {
 }
 
 func newSnapshot(e *Engine, l *loaded, o Options, st *state) *Snapshot {
-	st.copied = true
 	o.Files = nil // they are in the state
 	sn := &Snapshot{eng: e, lang: l, opts: o, st: st}
 	runtime.AddCleanup(sn, func(d *memimage.Delta) { d.Release() }, st.vm.Memory.Retain())
@@ -247,11 +246,12 @@ func (e *Engine) ReadSnapshot(r io.Reader) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	lang, _, err := e.interpreter(context.Background(), f.Options.options())
+	o := f.Options.options()
+	lang, _, err := e.interpreter(context.Background(), o)
 	if err != nil {
 		return nil, err
 	}
-	st, o, err := f.open(lang)
+	st, err := f.open(lang)
 	if err != nil {
 		return nil, err
 	}

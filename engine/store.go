@@ -172,7 +172,6 @@ func (s *Session) write(to *store) error {
 		return err
 	}
 	defer now.release()
-	now.copied = s.now.copied
 	if s.base == nil || now.vm.Memory.NewSince(s.base.st.vm.Memory) > s.base.st.vm.Memory.Bytes()/2+storeSlack {
 		if err := s.rebase(to, key, now); err != nil {
 			return err
@@ -232,38 +231,38 @@ func (s *store) readTurn(id string, key []byte) (*snapFile, error) {
 }
 
 // read gives the state of a stored session and its base. The caller owns both.
-func (s *store) read(turn *snapFile, key []byte, l *loaded) (*state, Options, *saved, error) {
+func (s *store) read(turn *snapFile, key []byte, l *loaded) (*state, *saved, error) {
 	text, err := os.ReadFile(s.baseFile(turn.Session.ID, turn.Session.Base))
 	if err != nil {
-		return nil, Options{}, nil, err
+		return nil, nil, err
 	}
 	if sum := sha256.Sum256(text); !bytes.Equal(sum[:], turn.Session.Hash) {
-		return nil, Options{}, nil, badSnapshot("its base is another")
+		return nil, nil, badSnapshot("its base is another")
 	}
 	f, err := readSnapshot(bytes.NewReader(text), key)
 	if err != nil {
-		return nil, Options{}, nil, err
+		return nil, nil, err
 	}
-	base, _, err := f.open(l)
+	base, err := f.open(l)
 	if err != nil {
-		return nil, Options{}, nil, err
+		return nil, nil, err
 	}
-	st, o, err := turn.open(l)
+	st, err := turn.open(l)
 	if err != nil {
 		base.release()
-		return nil, o, nil, err
+		return nil, nil, err
 	}
 	whole, err := memimage.Merge(base.vm.Memory, st.vm.Memory)
 	st.vm.Memory.Release()
 	if err != nil {
 		base.release()
-		return nil, o, nil, badSnapshot("%w", err)
+		return nil, nil, badSnapshot("%w", err)
 	}
 	st.vm.Memory = whole
 	if turn.Session.SameFiles {
 		st.exported = base.exported
 	}
-	return st, o, &saved{number: turn.Session.Base, hash: turn.Session.Hash, st: base}, nil
+	return st, &saved{number: turn.Session.Base, hash: turn.Session.Hash, st: base}, nil
 }
 
 // load brings the state of a stored session back into it. Preconditions: mu is held.
@@ -276,11 +275,12 @@ func (s *Session) load(ctx context.Context, adjust ...func(*Options)) error {
 	if err != nil {
 		return err
 	}
-	lang, _, err := s.eng.interpreter(ctx, turn.Options.options())
+	o := turn.Options.options()
+	lang, _, err := s.eng.interpreter(ctx, o)
 	if err != nil {
 		return err
 	}
-	st, o, base, err := s.eng.store.read(turn, key, lang)
+	st, base, err := s.eng.store.read(turn, key, lang)
 	if err != nil {
 		return err
 	}
@@ -291,7 +291,6 @@ func (s *Session) load(ctx context.Context, adjust ...func(*Options)) error {
 	for _, change := range adjust {
 		change(&o)
 	}
-	st.copied = true // random numbers that were drawn after the state was stored must not be drawn again
 	sb, err := s.eng.settle(lang, o, st)
 	if err != nil {
 		base.release()

@@ -259,7 +259,7 @@ func (e *Engine) loadTemplate(l *language, base *loaded, name string) (_ *loaded
 	if rt, err := runtimeOf(o.Language); err != nil || rt != base.Driver.Language() {
 		return nil, invalid("template %s is of %s, not of %s", name, o.language(), base.Driver.Language())
 	}
-	st, _, err := f.open(base)
+	st, err := f.open(base)
 	if err != nil {
 		return nil, fmt.Errorf("template %s: build it again: %w", name, err)
 	}

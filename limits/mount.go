@@ -94,7 +94,7 @@ func (m Mount) check() error {
 }
 
 func overlap(a, b Mount) error {
-	if within(a.Guest, b.Guest, "/") || within(b.Guest, a.Guest, "/") {
+	if b.GuestHolds(a.Guest) || a.GuestHolds(b.Guest) {
 		return fmt.Errorf("mounts %s and %s overlap: choose guest paths of which none is in another", a.Guest, b.Guest)
 	}
 	sep := string(filepath.Separator)
@@ -115,6 +115,9 @@ func within(p, dir, sep string) bool {
 func (m Mount) HostHolds(p string) bool {
 	return within(resolved(p), resolved(m.Host), string(filepath.Separator))
 }
+
+// GuestHolds says whether the guest finds p, a clean path, in the mount.
+func (m Mount) GuestHolds(p string) bool { return within(p, m.Guest, "/") }
 
 // Resolve returns the mount with the links in its host path resolved, if that exists.
 func (m Mount) Resolve() Mount {

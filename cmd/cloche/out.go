@@ -22,7 +22,7 @@ type outFolder struct {
 	figures int
 	written map[string]bool // names that this process wrote
 	left    uint64          // bytes that may still be written
-	mounted []string        // folders of the sandbox whose files are the host's: they are where they belong
+	mounted []limits.Mount  // whose files are the host's: they are where they belong
 }
 
 // openOut opens the folder, into which at most that many bytes will be written: a program can make files of any
@@ -42,15 +42,13 @@ func openOut(dir string, most uint64) (*outFolder, error) {
 func (o *outFolder) leaveMounted(mounts []limits.Mount) {
 	for _, m := range mounts {
 		if m.Mode == limits.ReadWrite {
-			o.mounted = append(o.mounted, m.Guest)
+			o.mounted = append(o.mounted, m)
 		}
 	}
 }
 
 func (o *outFolder) onHost(guest string) bool {
-	return slices.ContainsFunc(o.mounted, func(dir string) bool {
-		return guest == dir || strings.HasPrefix(guest, strings.TrimSuffix(dir, "/")+"/")
-	})
+	return slices.ContainsFunc(o.mounted, func(m limits.Mount) bool { return m.GuestHolds(guest) })
 }
 
 // Close releases the folder.

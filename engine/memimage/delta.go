@@ -85,33 +85,41 @@ func (d *Delta) Image() *Image { return d.image }
 // Each calls do with the pages of the delta in order: stretches of whole host pages at an offset of the memory.
 // The bytes must not be written, nor kept longer than the delta.
 func (d *Delta) Each(do func(offset uint64, data []byte) error) error {
-	a, err := theArena()
-	if err != nil {
-		return err
-	}
-	for _, e := range d.extents {
-		if err := do(uint64(e.at)*hostPage, a.page(e.slot, e.n)); err != nil {
-			return err
-		}
-	}
-	runtime.KeepAlive(d)
-	return nil
+	return d.EachSince(nil, do)
 }
 
 // NewSince is the number of bytes of d that are not those of an older delta of the same memory: what d costs beside it.
 func (d *Delta) NewSince(older *Delta) uint64 {
+	pages := uint64(0)
+	_ = d.eachNew(older, func(e extent) error { pages += uint64(e.n); return nil })
+	return pages * hostPage
+}
+
+// eachNew calls do with the stretches of d that older, which may be nil, does not have as they are.
+func (d *Delta) eachNew(older *Delta, do func(extent) error) error {
 	if older == nil {
-		return d.Bytes()
+		older = &Delta{&frozen{}}
 	}
-	n, w := uint64(0), walker{extents: older.extents}
+	w := walker{extents: older.extents}
 	for _, e := range d.extents {
-		for i := range e.n {
-			if slot, ok := w.find(e.at + i); !ok || slot != e.slot+i {
-				n++
+		for i := uint32(0); i < e.n; {
+			n := uint32(0) // pages from i on that are new
+			for ; i+n < e.n; n++ {
+				if slot, ok := w.find(e.at + i + n); ok && slot == e.slot+i+n {
+					break
+				}
 			}
+			if n == 0 {
+				i++
+				continue
+			}
+			if err := do(extent{e.at + i, n, e.slot + i}); err != nil {
+				return err
+			}
+			i += n
 		}
 	}
-	return n * hostPage
+	return nil
 }
 
 // walker finds pages in extents, in rising order.
@@ -452,31 +460,12 @@ func Merge(older, newer *Delta) (*Delta, error) {
 	return newDelta(s.new), nil
 }
 
-// EachSince is Each for the pages that an older delta of the same memory does not have as they are.
+// EachSince is Each for the pages that an older delta of the same memory, if there is one, does not have as they are.
 func (d *Delta) EachSince(older *Delta, do func(offset uint64, data []byte) error) error {
 	a, err := theArena()
 	if err != nil {
 		return err
 	}
-	w := walker{extents: older.extents}
-	for _, e := range d.extents {
-		for i := uint32(0); i < e.n; {
-			n := uint32(0) // pages from i on that are new
-			for ; i+n < e.n; n++ {
-				if slot, ok := w.find(e.at + i + n); ok && slot == e.slot+i+n {
-					break
-				}
-			}
-			if n == 0 {
-				i++
-				continue
-			}
-			if err := do(uint64(e.at+i)*hostPage, a.page(e.slot+i, n)); err != nil {
-				return err
-			}
-			i += n
-		}
-	}
-	runtime.KeepAlive(d)
-	return nil
+	defer runtime.KeepAlive(d)
+	return d.eachNew(older, func(e extent) error { return do(uint64(e.at)*hostPage, a.page(e.slot, e.n)) })
 }
