@@ -56,6 +56,11 @@ const maxProblems = 20
 //	[tools.mcp.weather]  # the tools of an MCP server, as tools.weather in programs
 //	command = ["weather-server", "--stdio"]
 //
+//	[mailbox.results]    # a channel of messages between programs: tools.results in them
+//	mode = "send"        # or receive, or both, which it is when left out
+//	messages = 100       # how many may wait in it
+//	bytes = "1MiB"
+//
 // A key that is not known is an error, so that a misspelt restriction cannot pass unnoticed.
 type Policy struct {
 	// Limits holds what [limits] says; fields that it leaves out are those of [Default].
@@ -73,6 +78,8 @@ type Policy struct {
 	Network *Network
 	// Tools says what may be called. Nil: nothing.
 	Tools *Tools
+	// Mailbox are channels of messages between programs, sorted by name.
+	Mailbox []Channel
 
 	presets map[string]Limits
 }
@@ -187,6 +194,8 @@ func (p *Policy) read(name string, data []byte) error {
 			p.Network = d.network(v)
 		case "tools":
 			p.Tools = d.tools(v)
+		case "mailbox":
+			p.Mailbox = d.mailbox(v)
 		case "packages":
 			p.Packages = d.strings(key, v)
 		case "time_zone":
@@ -194,7 +203,7 @@ func (p *Policy) read(name string, data []byte) error {
 		case "review":
 			p.Review = d.review(v)
 		default:
-			d.failf(v, "unknown key %q: there are limits, presets, mounts, env, network, tools, review, packages and time_zone", key)
+			d.failf(v, "unknown key %q: there are limits, presets, mounts, env, network, tools, mailbox, review, packages and time_zone", key)
 		}
 	}
 	if p.TimeZone != "" {

@@ -106,7 +106,7 @@ func TestPolicyErrors(t *testing.T) {
 	for _, c := range []struct{ name, in, want string }{
 		{"syntax", "[limits\n", `p.toml:2: expected '.' or ']' to end table name, but got '\n' instead`},
 		{"syntax further down", "[limits]\n\ntimeout = \n", `p.toml:3: expected value but found '\n' instead`},
-		{"unknown table", "\n[limit]\ntimeout = '1s'\n", `p.toml:2: unknown key "limit": there are limits, presets, mounts, env, network, tools, review, packages and time_zone`},
+		{"unknown table", "\n[limit]\ntimeout = '1s'\n", `p.toml:2: unknown key "limit": there are limits, presets, mounts, env, network, tools, mailbox, review, packages and time_zone`},
 		{"unknown limit", "[limits]\nfuel = 5\ntimout = '1s'\n",
 			`p.toml:3: unknown key "timout" in [limits]: there are fuel, timeout, grace, memory, output, results, disk, inodes, open_files, host_calls`},
 		{"letter case counts", "[limits]\nFuel = 5\n",
@@ -287,4 +287,24 @@ func FuzzParsePolicy(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestMailboxPolicy(t *testing.T) {
+	p, err := limits.ParsePolicy("p.toml", []byte("[mailbox.b]\nmode = 'send'\nmessages = 5\nbytes = '2KiB'\n[mailbox.a_1]\n"))
+	want := []limits.Channel{{Name: "a_1", Mode: limits.ChannelBoth}, {Name: "b", Mode: limits.ChannelSend, Messages: 5, Bytes: 2048}}
+	if err != nil || !slices.Equal(p.Mailbox, want) {
+		t.Errorf("%v, %v; want %v", p, err, want)
+	}
+	for in, want := range map[string]string{
+		"[mailbox.a]\nmode = 'read'\n":              `p.toml:1: channel a: mode "read" is unknown: use send, receive or both`,
+		"[mailbox.a]\nsize = 1\n":                   `p.toml:2: unknown key "size" in [mailbox.a]: there are mode, messages and bytes`,
+		"[mailbox.a]\nmessages = 0\n":               `p.toml:2: messages of [mailbox.a] is 0, must be from 1 to 100,000`,
+		"[mailbox]\na = 1\n":                        `p.toml:2: mailbox.a must be a table, not a whole number`,
+		"[mailbox.'a.b']\n":                         `p.toml:1: channel "a.b": a name is a letter followed by letters, digits and underscores`,
+		"[mailbox." + strings.Repeat("a", 49) + "]": `p.toml:1: channel "` + strings.Repeat("a", 49) + `": a name has 1 to 48 characters`,
+	} {
+		if _, err := limits.ParsePolicy("p.toml", []byte(in)); text(err) != want {
+			t.Errorf("%q: %s\nwant %s", in, text(err), want)
+		}
+	}
 }

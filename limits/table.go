@@ -163,6 +163,9 @@ func (t *Table) Env(key string) map[string]string { return read(t, key, t.doc.en
 // Network is what may be fetched; see [Policy]. Nil when the key is missing.
 func (t *Table) Network(key string) *Network { return read(t, key, t.doc.network) }
 
+// Mailbox are channels; see [Policy].
+func (t *Table) Mailbox(key string) []Channel { return read(t, key, t.doc.mailbox) }
+
 // Review is what programs may not use; see [Policy].
 func (t *Table) Review(key string) Review { return read(t, key, t.doc.review) }
 

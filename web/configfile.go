@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cloche-dev/cloche/hostfuncs/fetch"
+	"github.com/cloche-dev/cloche/hostfuncs/mailbox"
 	"github.com/cloche-dev/cloche/limits"
 )
 
@@ -33,6 +34,7 @@ import (
 //	network = { allow = ["https://api.example.com/*"] }
 //	[policies.small.limits]                # of requests that do not say; keys as in a policy of cloche run
 //	timeout = "10s"
+//	[policies.small.mailbox.tasks]         # a channel of messages between its programs; keys as in a policy of cloche run
 //	[policies.small.max]                   # the most that a request may ask for
 //	timeout = "1m"
 //
@@ -145,7 +147,10 @@ func (s *Settings) policies(t *limits.Table, getenv func(string) string) map[str
 		policy := Policy{
 			Limits: p.Limits("limits"), Max: p.Limits("max"), Env: p.Env("env"), Mounts: map[string]limits.Mount{},
 			MaxRuns: p.Count("max_runs", 1, 10_000), MaxSessions: p.Count("max_sessions", 1, 100_000),
-			Packages: p.Texts("packages"), Review: p.Review("review"),
+			Packages: p.Texts("packages"), Review: p.Review("review"), Mailbox: p.Mailbox("mailbox"),
+		}
+		if _, err := mailbox.New(policy.Mailbox...); err != nil {
+			p.Failf("mailbox", "%w", err)
 		}
 		var err error
 		if policy.Network, err = fetch.FromPolicy(p.Network("network"), getenv); err != nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/cloche-dev/cloche/hostfuncs/fetch"
+	"github.com/cloche-dev/cloche/hostfuncs/mailbox"
 	"github.com/cloche-dev/cloche/limits"
 )
 
@@ -26,6 +27,8 @@ type Key struct {
 	Admin bool
 	// Policy is what the key's programs may do.
 	Policy Policy
+
+	mailbox *mailbox.Hub // of a server's keys: each has its own
 }
 
 // KeyHash is a SHA-256 hash. Keys are long and random, so that nothing slower is needed to keep them from being guessed.
@@ -45,6 +48,8 @@ type Policy struct {
 	MaxRuns, MaxSessions int
 	// Network is what may be reached at most. Nil: nothing.
 	Network *fetch.Policy
+	// Mailbox are channels of messages between the key's programs that a request may ask for.
+	Mailbox []limits.Channel
 	// Packages are Python packages that programs can import besides those that are always there.
 	Packages []string
 	// Review is what programs may not use; see engine.Options.
@@ -77,7 +82,8 @@ func (k *Key) check() error {
 		errs = append(errs, fmt.Errorf("key %q has no hash of a secret", k.Name))
 	}
 	p := k.Policy.withDefaults()
-	errs = append(errs, p.Limits.Validate(), p.Max.Validate(), p.Network.Check())
+	_, errMailbox := mailbox.New(p.Mailbox...)
+	errs = append(errs, p.Limits.Validate(), p.Max.Validate(), p.Network.Check(), errMailbox)
 	if p.MaxRuns < 0 || p.MaxSessions < 0 {
 		errs = append(errs, fmt.Errorf("key %q: a number of runs or sessions is negative", k.Name))
 	}

@@ -36,7 +36,7 @@ func (s *Server) execute(x *exchange, _ echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if o.Tools, err = registry(req.Tools); err != nil {
+	if o.Tools, err = x.key.tools(req.Tools, req.Mailbox); err != nil {
 		return err
 	}
 	for i, spec := range req.Tools {
@@ -44,7 +44,7 @@ func (s *Server) execute(x *exchange, _ echo.Context) error {
 			return invalidf("tools[%d] is deferred, and only the turns of a session can be suspended: make a session", i)
 		}
 	}
-	if o.Tools != nil && streamFormat(x.r) == formatNone && !prefersAsync(x.r) {
+	if len(req.Tools) > 0 && streamFormat(x.r) == formatNone && !prefersAsync(x.r) {
 		return invalidf("tools need a stream, by which their calls come: send Accept: text/event-stream or application/x-ndjson, or Prefer: respond-async")
 	}
 	if req.Receipt && req.Snapshot != "" {

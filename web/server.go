@@ -27,6 +27,8 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
+
+	"github.com/cloche-dev/cloche/hostfuncs/mailbox"
 )
 
 // Server answers HTTP requests.
@@ -71,6 +73,7 @@ func New(cfg Config) (*Server, error) {
 		own.Policy = own.Policy.withDefaults()
 		setDefault(&own.Policy.MaxRuns, cfg.MaxRuns)
 		setDefault(&own.Policy.MaxSessions, cfg.MaxSessions)
+		own.mailbox, _ = mailbox.New(own.Policy.Mailbox...) // checked above
 		s.keys = append(s.keys, &own)
 	}
 	s.ended, s.end = context.WithCancelCause(context.Background())

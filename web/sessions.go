@@ -94,7 +94,7 @@ func (s *Server) createSession(x *exchange, _ echo.Context) error {
 	if req.OnError != "" && req.OnError != engine.OnErrorKeep && req.OnError != engine.OnErrorRollback {
 		return invalidf("on_error is %s: use keep or rollback", quoted(req.OnError))
 	}
-	if o.Tools, err = registry(req.Tools); err != nil {
+	if o.Tools, err = x.key.tools(req.Tools, req.Mailbox); err != nil {
 		return err
 	}
 	sn.network = o.Network != nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cloche-dev/cloche/engine"
+	"github.com/cloche-dev/cloche/limits"
 )
 
 // Sessions of an engine with a store go on in the next process. What the server knows of one is in a label of it.
@@ -16,17 +17,19 @@ const label = "cloche.server"
 
 // labelled is what is kept of a session.
 type labelled struct {
-	Key      string            `json:"key"`
-	Network  *Network          `json:"network,omitempty"` // what was asked for; the policy is that of today
-	Tools    []ToolSpec        `json:"tools,omitempty"`
-	Idle     time.Duration     `json:"idle"`
-	Lifetime time.Duration     `json:"lifetime"`
-	Metadata map[string]string `json:"metadata,omitempty"`
+	Key     string     `json:"key"`
+	Network *Network   `json:"network,omitempty"` // what was asked for; the policy is that of today
+	Tools   []ToolSpec `json:"tools,omitempty"`
+
+	Mailbox  map[string]limits.ChannelMode `json:"mailbox,omitempty"`
+	Idle     time.Duration                 `json:"idle"`
+	Lifetime time.Duration                 `json:"lifetime"`
+	Metadata map[string]string             `json:"metadata,omitempty"`
 }
 
 // labels are those of a session that is about to be made.
 func (sn *session) labels(req *SessionRequest) (map[string]string, error) {
-	b, err := json.Marshal(labelled{Key: sn.key.Name, Network: req.Network, Tools: req.Tools, Idle: sn.idle, Lifetime: sn.lifetime, Metadata: sn.metadata})
+	b, err := json.Marshal(labelled{Key: sn.key.Name, Network: req.Network, Tools: req.Tools, Mailbox: req.Mailbox, Idle: sn.idle, Lifetime: sn.lifetime, Metadata: sn.metadata})
 	return map[string]string{label: string(b)}, err
 }
 
@@ -70,7 +73,7 @@ func (s *Server) stored(ctx context.Context, info engine.SessionInfo) (*session,
 	if err != nil {
 		return nil, err
 	}
-	tools, err := registry(l.Tools)
+	tools, err := k.tools(l.Tools, l.Mailbox)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -12,6 +13,8 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/cloche-dev/cloche/hostfuncs"
+	"github.com/cloche-dev/cloche/hostfuncs/mailbox"
+	"github.com/cloche-dev/cloche/limits"
 )
 
 // ToolSpec is a function of the client's that programs may call. The call comes to the client as an event, and its
@@ -61,6 +64,24 @@ type executionContext struct{}
 
 func withExecution(ctx context.Context, run *execution) context.Context {
 	return context.WithValue(ctx, executionContext{}, run)
+}
+
+// tools are what a program of the key may call: the client's tools, and the channels that the request asks for.
+func (k *Key) tools(specs []ToolSpec, channels map[string]limits.ChannelMode) (*hostfuncs.Registry, error) {
+	r, err := registry(specs)
+	if err != nil || len(channels) == 0 {
+		return r, err
+	}
+	if r == nil {
+		r = &hostfuncs.Registry{}
+	}
+	switch err := k.mailbox.Offer(r, channels); {
+	case errors.Is(err, mailbox.ErrUnknown), errors.Is(err, mailbox.ErrForbidden):
+		return nil, fail(http.StatusForbidden, codeForbidden, "mailbox: %v", err)
+	case err != nil:
+		return nil, invalidf("mailbox: %v", err)
+	}
+	return r, nil
 }
 
 // registry offers the client's tools. A call goes to the client of the run that makes it.

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/cloche-dev/cloche/hostfuncs"
+	"github.com/cloche-dev/cloche/limits"
 )
 
 // The shapes of requests and answers. The description of the API is made from these types.
@@ -65,6 +66,8 @@ type SandboxFields struct {
 	Network *Network `json:"network,omitempty"`
 	// Tools are functions of the client's that programs may call.
 	Tools []ToolSpec `json:"tools,omitempty"`
+	// Mailbox are channels of messages between programs, by name, and what this one may do: send, receive or both.
+	Mailbox map[string]limits.ChannelMode `json:"mailbox,omitempty"`
 	// Seed fixes the random numbers.
 	Seed *uint64 `json:"seed,omitempty"`
 }

@@ -89,7 +89,7 @@ func (l *lesson) policy() ([]byte, error) {
 		mounts := map[string]any{}
 		for _, m := range l.given.mounts {
 			mode := m.Mode
-			if mode != limits.ReadOnly && !slices.ContainsFunc(l.written, func(p string) bool { return strings.HasPrefix(p, m.Guest+"/") }) {
+			if mode != limits.ReadOnly && !slices.ContainsFunc(l.written, m.GuestHolds) {
 				mode = limits.ReadOnly
 			}
 			mounts[m.Guest] = map[string]any{"host": m.Host, "mode": string(mode)}
@@ -102,6 +102,9 @@ func (l *lesson) policy() ([]byte, error) {
 	if len(l.given.packages) > 0 {
 		doc["packages"] = l.given.packages
 	}
+	if channels := l.channels(); len(channels) > 0 {
+		doc["mailbox"] = channels
+	}
 	if servers := l.servers(); len(servers) > 0 {
 		doc["tools"] = map[string]any{"mcp": servers}
 	}
@@ -112,6 +115,32 @@ func (l *lesson) policy() ([]byte, error) {
 	}
 	_, err := limits.ParsePolicy("what was learned", b.Bytes())
 	return b.Bytes(), err
+}
+
+// channels are those that were used, with the mode that this takes.
+func (l *lesson) channels() map[string]any {
+	channels := map[string]any{}
+	for _, c := range l.given.mailbox {
+		send, receive := slices.Contains(l.tools, c.Name+".send"), slices.Contains(l.tools, c.Name+".receive")
+		mode := limits.ChannelBoth
+		switch {
+		case !send && !receive:
+			continue
+		case !receive:
+			mode = limits.ChannelSend
+		case !send:
+			mode = limits.ChannelReceive
+		}
+		channel := map[string]any{"mode": string(mode)}
+		if c.Messages > 0 {
+			channel["messages"] = int64(c.Messages)
+		}
+		if c.Bytes > 0 {
+			channel["bytes"] = int64(c.Bytes)
+		}
+		channels[c.Name] = channel
+	}
+	return channels
 }
 
 // servers are the MCP servers whose tools were called.

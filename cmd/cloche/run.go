@@ -227,6 +227,7 @@ type effective struct {
 	review   limits.Review
 	network  *fetch.Policy
 	tools    *limits.Tools
+	mailbox  []limits.Channel
 }
 
 func (c *sandboxFlags) policy(a *app) (effective, error) {
@@ -265,7 +266,7 @@ func (c *sandboxFlags) policy(a *app) (effective, error) {
 	}
 	var err error
 	e.network, err = network(a, policy.Network, c.Allow)
-	e.tools = policy.Tools
+	e.tools, e.mailbox = policy.Tools, policy.Mailbox
 	errs = append(errs, limits.CheckMounts(e.mounts), c.checkSecrets(a, e.mounts), err)
 	if err := errors.Join(errs...); err != nil {
 		return effective{}, usageError{err}

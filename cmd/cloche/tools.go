@@ -1,20 +1,34 @@
 package main
 
 import (
+	"errors"
+
 	"github.com/cloche-dev/cloche/hostfuncs"
+	"github.com/cloche-dev/cloche/hostfuncs/mailbox"
 	"github.com/cloche-dev/cloche/hostfuncs/mcptools"
 )
 
-// startTools starts what the policy's [tools] names, before the second wall stands, behind which nothing can be started.
-// Call the function at the end.
+// startTools starts what the policy's [tools] names, before the second wall stands, behind which nothing can be started, and
+// offers the channels of its [mailbox]. Call the function at the end.
 func (p effective) startTools(a *app) (*hostfuncs.Registry, func() error, error) {
-	if p.tools == nil {
-		return nil, func() error { return nil }, nil
+	stop := func() error { return nil }
+	if p.tools == nil && len(p.mailbox) == 0 {
+		return nil, stop, nil
 	}
 	reg := &hostfuncs.Registry{}
-	servers, err := mcptools.Start(a.ctx, p.tools, reg, a.err)
-	if err != nil {
-		return nil, nil, err
+	if p.tools != nil {
+		servers, err := mcptools.Start(a.ctx, p.tools, reg, a.err)
+		if err != nil {
+			return nil, nil, err
+		}
+		stop = servers.Close
 	}
-	return reg, servers.Close, nil
+	hub, err := mailbox.New(p.mailbox...)
+	if err == nil {
+		err = hub.Offer(reg, nil)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(usageError{err}, stop())
+	}
+	return reg, stop, nil
 }
