@@ -124,7 +124,7 @@ func (s *sandbox) vacate() {
 func (e *Engine) revive(l *loaded, o Options, st *state) (*sandbox, error) {
 	s := &sandbox{
 		eng: e, lang: l, opts: o, limits: o.Limits.Or(e.cfg.Limits), random: entropy(o.Seed), clock: e.cfg.Clock,
-		session: true, turns: st.turns, copied: st.copied,
+		session: true,
 	}
 	if !o.Clock.IsZero() {
 		s.clock = wasi.NewFixedClock(st.now, 0)
