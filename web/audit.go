@@ -46,6 +46,9 @@ type AuditList struct {
 	Records []AuditRecord `json:"records"`
 }
 
+// statusFailed is the status of a run that has no Result.
+const statusFailed = "failed"
+
 const (
 	maxAudited      = 10_000  // records in memory
 	maxAuditedBytes = 8 << 20 // of code in memory
@@ -92,7 +95,7 @@ func (a *audit) close() error {
 func (a *audit) recordOf(run *execution, res *engine.Result) AuditRecord {
 	r := AuditRecord{
 		Time: run.started.UTC(), ID: run.id, Key: run.key.Name, RequestID: run.requestID, TraceID: run.traceID, SessionID: run.session,
-		Language: run.language, Status: "failed", Network: run.network,
+		Language: run.language, Status: statusFailed, Network: run.network,
 	}
 	if run.code != "" {
 		sum := sha256.Sum256([]byte(run.code))
@@ -106,6 +109,20 @@ func (a *audit) recordOf(run *execution, res *engine.Result) AuditRecord {
 		r.Status, r.ExitCode, r.Usage = string(res.Status), res.ExitCode, &usage
 		r.Calls = len(res.ToolCalls) + len(res.HTTPRequests)
 		r.ToolCalls, r.HTTPRequests = first(res.ToolCalls), first(res.HTTPRequests)
+	}
+	return r
+}
+
+// ranOf is what is counted of a run.
+func ranOf(record AuditRecord, run *execution, res *engine.Result) Ran {
+	r := Ran{Record: record, Waited: run.waited, Tools: map[string]int{}, Requests: map[string]int{}}
+	if res != nil {
+		for _, c := range res.ToolCalls {
+			r.Tools[c.Outcome]++
+		}
+		for _, q := range res.HTTPRequests {
+			r.Requests[strconv.FormatBool(q.Allowed)]++
+		}
 	}
 	return r
 }
@@ -183,10 +200,11 @@ func (s *Server) getAudit(x *exchange, c echo.Context) error {
 // recordRun puts a run that ended on record: in the audit, the log and the metrics.
 func (s *Server) recordRun(run *execution, res *engine.Result) {
 	r := s.audit.recordOf(run, res)
-	if err := s.audit.add(r); err != nil {
-		s.log(slog.LevelError, "error", "the audit file cannot be written", slog.String("error", err.Error()))
+	if ran := ranOf(r, run, res); s.cfg.OnRun != nil {
+		s.cfg.OnRun(ran)
+	} else {
+		s.record(ran)
 	}
-	s.metrics.ran(run, res)
 	attrs := []slog.Attr{
 		slog.String("run", run.id), slog.String("key", run.key.Name), slog.String("language", run.language), slog.String("status", r.Status),
 		slog.String("request_id", run.requestID),

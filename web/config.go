@@ -16,6 +16,10 @@ import (
 type Config struct {
 	// Engine runs the programs. The server does not close it.
 	Engine *engine.Engine
+	// Workers run them in its place, if there are any. The server does not end them.
+	Workers Workers
+	// OnRun is told of each run that ends, in place of audit and metrics. Nil: nobody is.
+	OnRun func(Ran) `json:"-"`
 	// Stored says that the engine has a store: sessions are left to it when the server ends, and [Server.Prepare] offers
 	// those of an earlier process again.
 	Stored bool
@@ -98,7 +102,7 @@ func setDefault[T comparable](v *T, d T) {
 // check reports all that is wrong with c at once.
 func (c Config) check() error {
 	var errs []error
-	if c.Engine == nil {
+	if c.Engine == nil && c.Workers == nil {
 		errs = append(errs, errors.New("no engine is given"))
 	}
 	if len(c.Keys) == 0 {

@@ -29,6 +29,9 @@ import (
 //	[server]                               # caps of the whole server; see serverKeys
 //	max_runs = 64
 //
+//	[workers]                              # each key's programs run in a process of its own
+//	per = "key"
+//
 //	[policies.small]                       # what a key's programs may do
 //	max_runs = 4
 //	network = { allow = ["https://api.example.com/*"] }
@@ -52,12 +55,24 @@ type Settings struct {
 	Warm int
 	// Store is the folder in which sessions and snapshots outlive the process. Empty: they do not.
 	Store string
+	// Workers says that each key has a process of its own. Nil: all run in one.
+	Workers *WorkerSettings
 	// Pprof offers profiles to admin keys.
 	Pprof bool
 	// Policy is the policy called default, for keys that the caller adds.
 	Policy Policy
 	// Config has what the file says of the server itself, its keys among that.
 	Config Config
+}
+
+// WorkerSettings say how many processes there are, and for how long. Fields that are zero are the caller's default.
+type WorkerSettings struct {
+	// Max is how many live at once.
+	Max int
+	// Idle is how long nobody asks for one before it is ended.
+	Idle time.Duration
+	// Patience is how long one may take to start, or leave a question after its health unanswered, before it is killed.
+	Patience time.Duration
 }
 
 // LoadSettings reads a configuration file. It is an error when others than its owner can change it.
@@ -107,6 +122,7 @@ func ParseSettings(name string, data []byte, getenv func(string) string) (*Setti
 	tls.Close()
 
 	s.server(t.Table("server"))
+	s.workers(t.Table("workers"))
 	policies := s.policies(t.Table("policies"), getenv)
 	s.Policy = policies["default"]
 	s.keys(t.Table("keys"), policies)
@@ -138,6 +154,22 @@ func (s *Settings) server(t *limits.Table) {
 	s.Warm = t.Count("warm", 1, 1024)
 	s.Pprof = t.Bool("pprof")
 	t.Close()
+}
+
+func (s *Settings) workers(t *limits.Table) {
+	defer t.Close()
+	const day = 24 * time.Hour
+	w := WorkerSettings{Max: t.Count("max", 1, 1024), Idle: t.Duration("idle", time.Second, 30*day), Patience: t.Duration("patience", time.Second, day)}
+	switch per := t.Text("per"); per {
+	case "key":
+		s.Workers = &w
+	case "":
+		if w != (WorkerSettings{}) {
+			t.Failf("per", "workers needs per = \"key\"")
+		}
+	default:
+		t.Failf("per", "per is %q: there are workers per \"key\", or none", per)
+	}
 }
 
 func (s *Settings) policies(t *limits.Table, getenv func(string) string) map[string]Policy {

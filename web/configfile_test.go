@@ -36,6 +36,11 @@ audit_file = "a.jsonl"
 grace = "7s"
 warm = 8
 pprof = true
+[workers]
+per = "key"
+max = 3
+idle = "9m"
+patience = "11s"
 [policies.small]
 max_runs = 1
 max_sessions = 2
@@ -72,6 +77,9 @@ func TestSettings(t *testing.T) {
 	if ann.Name != "ann" || !ann.Admin || ann.Hash.String() != hashA || bob.Admin || bob.Policy.Network != nil {
 		t.Errorf("%+v %+v", ann, bob)
 	}
+	if w := s.Workers; w == nil || *w != (web.WorkerSettings{Max: 3, Idle: 9 * time.Minute, Patience: 11 * time.Second}) {
+		t.Errorf("%+v", w)
+	}
 	p := ann.Policy
 	if p.MaxRuns != 1 || p.MaxSessions != 2 || p.Env["TZ"] != "UTC" || p.Packages[0] != "requests" || p.Review.Deny[0] != "os" || p.Mounts["/data/in"].Host != "/srv/in" || p.Limits.Timeout != 9*time.Second ||
 		p.Max.MemoryBytes != 1<<30 || p.Network.Allow[0].String() != "https://api.example.com/*" || p.Network.Private[0].String() != "10.0.0.0/8" {
@@ -92,6 +100,8 @@ func TestSettingsProblems(t *testing.T) {
 		{"network key", "[policies.p.network]\ndeny = []", `c.toml:2: unknown key "deny" in [network]`},
 		{"no hash", "[keys.a]\nadmin = true", "c.toml:1: hash must be"},
 		{"hash twice", "[keys.a]\nhash = '" + hashA + "'\n[keys.b]\nhash = '" + hashA + "'", "c.toml:4: the hash is that of the key a too"},
+		{"other workers", "[workers]\nper = 'run'", `c.toml:2: per is "run"`},
+		{"workers of what", "[workers]\nmax = 3", `workers needs per = "key"`},
 		{"no policy", "[keys.a]\nhash = '" + hashA + "'\npolicy = 'x'", `c.toml:3: policy "x" is unknown`},
 		{"syntax", "a = \n", "c.toml:1: "},
 	} {

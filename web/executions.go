@@ -69,9 +69,10 @@ func newExecutions(keep time.Duration, keepBytes int64) *executions {
 
 func (s *Server) newExecution(x *exchange, session, language string, f *TurnFields) *execution {
 	ctx, cancel := context.WithCancelCause(s.ended)
+	detached := f.Detach || x.named != nil || prefersAsync(x.r) && streamFormat(x.r) == formatNone
 	return &execution{
 		ctx: ctx, cancel: cancel, id: "run_" + strings.ToLower(rand.Text()), key: x.key, session: session, language: language,
-		code: *f.Code, requestID: x.id, traceID: x.traceID, detached: f.Detach || x.named != nil, started: time.Now(), log: newEventLog(), done: make(chan struct{}),
+		code: *f.Code, requestID: x.id, traceID: x.traceID, detached: detached, started: time.Now(), log: newEventLog(), done: make(chan struct{}),
 	}
 }
 
@@ -90,6 +91,11 @@ func (r *executions) finish(x *execution) {
 	size := int64(len(x.answer)) + int64(x.log.size()) + keptOverhead
 	r.ended = append(r.ended, endedRun{x, now, size})
 	r.bytes += size
+	r.forget(now)
+}
+
+// forget drops the oldest that ended, as far as they are too old or too large. Preconditions: mu is held.
+func (r *executions) forget(now time.Time) {
 	n := 0
 	for ; n < len(r.ended) && (r.bytes > r.keepBytes || now.Sub(r.ended[n].at) > r.keep); n++ {
 		delete(r.all, r.ended[n].x.id)
@@ -97,6 +103,24 @@ func (r *executions) finish(x *execution) {
 		r.ended[n] = endedRun{}
 	}
 	r.ended = r.ended[n:]
+}
+
+// awaited says whether somebody may still come for a result: of a run that goes on, or that did not depend on its client.
+func (r *executions) awaited() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.forget(time.Now())
+	for _, x := range r.all {
+		select {
+		case <-x.done:
+			if x.detached {
+				return true
+			}
+		default:
+			return true
+		}
+	}
+	return false
 }
 
 // keptOverhead is about what an execution takes besides its answer and its events.

@@ -8,8 +8,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-
-	"github.com/cloche-dev/cloche/engine"
 )
 
 // metrics counts what happens, for Prometheus.
@@ -45,10 +43,10 @@ func newMetrics(s *Server) *metrics {
 		r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, f))
 	}
 	m := &metrics{
-		runs:      counters("cloche_runs_total", "Programs that ran, by how they ended.", "language", "status"),
+		runs:      counters("cloche_runs_total", "Programs that ran, by how they ended.", "key", "language", "status"),
 		wall:      histograms("cloche_run_seconds", "Wall time of programs.", prometheus.ExponentialBuckets(0.0005, 4, 10), "language"),
 		starts:    histograms("cloche_start_seconds", "Time from a request's turn until its program's first instruction.", prometheus.ExponentialBuckets(0.00001, 4, 10), "language"),
-		fuel:      counters("cloche_fuel_total", "Instructions that programs executed.", "language"),
+		fuel:      counters("cloche_fuel_total", "Instructions that programs executed.", "key", "language"),
 		memory:    histograms("cloche_private_bytes", "Memory that a program had of its own.", prometheus.ExponentialBuckets(1<<17, 4, 8), "language"),
 		tools:     counters("cloche_tool_calls_total", "Calls of tools.", "outcome"),
 		requests:  counters("cloche_http_requests_total", "Requests of programs to the network.", "allowed"),
@@ -57,33 +55,36 @@ func newMetrics(s *Server) *metrics {
 	m.waits = histograms("cloche_queue_seconds", "Time that programs waited for a place to run.", prometheus.ExponentialBuckets(0.0001, 4, 9)).WithLabelValues().(prometheus.Histogram)
 	m.disk = histograms("cloche_disk_bytes", "Bytes in the files of a sandbox at the end of a run.", prometheus.ExponentialBuckets(1<<10, 8, 8)).WithLabelValues().(prometheus.Histogram)
 	m.output = counters("cloche_output_bytes_total", "Bytes that programs printed.").WithLabelValues()
-	gauge("cloche_running", "Programs that run now.", func() float64 { n, _ := s.gate.load(); return float64(n) })
-	gauge("cloche_waiting", "Programs that wait for a place to run.", func() float64 { _, n := s.gate.load(); return float64(n) })
-	gauge("cloche_sessions", "Sessions that live.", func() float64 { return float64(s.sessions.count()) })
+	gauge("cloche_running", "Programs that run now.", func() float64 { return float64(s.wholeLoad().Running) })
+	gauge("cloche_waiting", "Programs that wait for a place to run.", func() float64 { return float64(s.wholeLoad().Waiting) })
+	gauge("cloche_sessions", "Sessions that live.", func() float64 { return float64(s.wholeLoad().Sessions) })
+	if s.cfg.Workers != nil {
+		r.MustRegister(newWorkerMetrics(s.cfg.Workers))
+	}
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.handler = promhttp.HandlerFor(r, promhttp.HandlerOpts{})
 	return m
 }
 
 // ran counts a run that ended.
-func (m *metrics) ran(run *execution, res *engine.Result) {
-	m.waits.Observe(run.waited.Seconds())
-	if res == nil {
-		m.runs.WithLabelValues(run.language, "failed").Inc()
+func (m *metrics) ran(r Ran) {
+	m.waits.Observe(r.Waited.Seconds())
+	key, language, u := r.Record.Key, r.Record.Language, r.Record.Usage
+	m.runs.WithLabelValues(key, language, r.Record.Status).Inc()
+	if u == nil { // it failed
 		return
 	}
-	m.runs.WithLabelValues(run.language, string(res.Status)).Inc()
-	m.wall.WithLabelValues(run.language).Observe(res.Usage.Wall.Seconds())
-	m.starts.WithLabelValues(run.language).Observe(res.Usage.Start.Seconds())
-	m.fuel.WithLabelValues(run.language).Add(float64(res.Usage.Fuel))
-	m.memory.WithLabelValues(run.language).Observe(float64(res.Usage.PrivateBytes))
-	m.disk.Observe(float64(res.Usage.DiskBytes))
-	m.output.Add(float64(res.Usage.OutputBytes))
-	for _, c := range res.ToolCalls {
-		m.tools.WithLabelValues(c.Outcome).Inc()
+	m.wall.WithLabelValues(language).Observe(u.Wall.Seconds())
+	m.starts.WithLabelValues(language).Observe(u.Start.Seconds())
+	m.fuel.WithLabelValues(key, language).Add(float64(u.Fuel))
+	m.memory.WithLabelValues(language).Observe(float64(u.PrivateBytes))
+	m.disk.Observe(float64(u.DiskBytes))
+	m.output.Add(float64(u.OutputBytes))
+	for outcome, n := range r.Tools {
+		m.tools.WithLabelValues(outcome).Add(float64(n))
 	}
-	for _, q := range res.HTTPRequests {
-		m.requests.WithLabelValues(strconv.FormatBool(q.Allowed)).Inc()
+	for allowed, n := range r.Requests {
+		m.requests.WithLabelValues(allowed).Add(float64(n))
 	}
 }
 

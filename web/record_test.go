@@ -70,7 +70,7 @@ func TestMetricsAndLog(t *testing.T) {
 	s.run(object{"code": "while True: pass", "limits": object{"timeout_ms": 50}}, "timeout")
 	text := string(s.do("GET", "/metrics", nil).must(200, nil).body)
 	for _, want := range []string{
-		`cloche_runs_total{language="python",status="ok"} 1`, `cloche_runs_total{language="python",status="timeout"} 1`,
+		`cloche_runs_total{key="test",language="python",status="ok"} 1`, `cloche_runs_total{key="test",language="python",status="timeout"} 1`,
 		`cloche_run_seconds_count{language="python"} 2`, `cloche_responses_total{code="200",route="/v1/execute"} 2`, "cloche_running 0", "cloche_sessions 0",
 		"process_open_fds", "go_goroutines",
 	} {

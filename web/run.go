@@ -110,7 +110,7 @@ func (s *Server) perform(x *exchange, run *execution, p program) error {
 	}
 	x.named.settle(run, nil, "")
 	format := streamFormat(x.r)
-	if format == formatNone && prefersAsync(x.r) {
+	if format == formatNone && prefersAsync(x.r) { // so it is detached
 		go s.drive(run, p)
 		x.Header().Set("Location", "/v1/executions/"+run.id)
 		x.Header().Set("Preference-Applied", "respond-async")

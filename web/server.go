@@ -247,6 +247,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	path := r.URL.Path
 	switch {
+	case s.cfg.Workers != nil && x.key != nil && !ownRoute(path):
+		s.passOn(x)
 	case s.cfg.MCP != nil && (path == "/mcp" || strings.HasPrefix(path, "/mcp/")):
 		s.cfg.MCP.ServeHTTP(x, r.WithContext(withKey(r.Context(), x.key)))
 	case s.cfg.Debug != nil && strings.HasPrefix(path, "/debug/") && x.key.Admin:
@@ -324,6 +326,9 @@ func (s *Server) readyz(x *exchange, _ echo.Context) error {
 func (s *Server) Prepare(ctx context.Context) error {
 	s.preparing.Store(true)
 	defer s.preparing.Store(false)
+	if s.cfg.Workers != nil {
+		return nil
+	}
 	if err := s.cfg.Engine.Prepare(ctx); err != nil {
 		return err
 	}

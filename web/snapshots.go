@@ -122,6 +122,12 @@ func (r *snapshots) add(k *Key, session string, sn *engine.Snapshot, metadata ma
 	return s.info, nil
 }
 
+func (r *snapshots) count() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.all)
+}
+
 func (r *snapshots) find(id string, k *Key) (*snapshot, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -90,6 +90,8 @@ type cli struct {
 	Bench    benchCmd    `cmd:"" help:"Measure starts, turns, forks and memory on this machine."`
 	Doctor   doctorCmd   `cmd:"" help:"Say what this machine supports, what is set up, and what is slow and why."`
 	Bundle   bundleCmd   `cmd:"" hidden:"" help:"Write what is set up as an archive, for builds that carry it."`
+	Worker   workerCmd   `cmd:"" hidden:"" help:"Be the worker of a key; cloche serve starts it."`
+	Spawner  spawnerCmd  `cmd:"" name:"worker-spawner" hidden:"" help:"Start workers; cloche serve starts it."`
 	SBOM     sbomCmd     `cmd:"" name:"sbom" hidden:"" help:"Print a bill of materials."`
 	Version  versionCmd  `cmd:"" help:"Print the version."`
 }

@@ -85,7 +85,7 @@ func expand(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // needsSetup skips the test when an interpreter is not set up.
-func needsSetup(t *testing.T, dir, language string) bool {
+func needsSetup(t testing.TB, dir, language string) bool {
 	t.Helper()
 	if slices.Contains(readyLanguages(t, dir), language) {
 		return false
@@ -98,7 +98,7 @@ func needsSetup(t *testing.T, dir, language string) bool {
 	return true
 }
 
-func readyLanguages(t *testing.T, dir string) []string {
+func readyLanguages(t testing.TB, dir string) []string {
 	t.Helper()
 	cache, err := runtimes.OpenCache(dir)
 	if err != nil {

@@ -7,14 +7,11 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"maps"
 	"net"
 	"net/http"
 	"net/http/pprof"
 	"net/netip"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -22,7 +19,6 @@ import (
 	"github.com/cloche-dev/cloche/engine"
 	"github.com/cloche-dev/cloche/hostfuncs/fetch"
 	"github.com/cloche-dev/cloche/web"
-	"github.com/cloche-dev/cloche/web/mcp"
 	"github.com/cloche-dev/cloche/web/page"
 )
 
@@ -85,51 +81,27 @@ func (c *serveCmd) Run(a *app) (err error) {
 	if settings.Pprof {
 		cfg.Debug = profiles()
 	}
-	runs, sessions := cmp.Or(cfg.MaxRuns, maxRuns), cmp.Or(cfg.MaxSessions, maxSessions)
-	cfg.Engine, err = engine.New(engine.Config{
-		Cache: a.getenv("CLOCHE_CACHE"), MaxSandboxes: runs + sessions, MaxIdle: cmp.Or(settings.Warm, min(runs, maxWarm)),
-		Progress: newProgress(a.err), Store: settings.Store,
-	})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, cfg.Engine.Close()) }()
-	if settings.Store != "" {
-		cfg.Stored, cfg.SnapshotDir = true, filepath.Join(settings.Store, "snapshots")
-	}
-	site, agents := page.New(), newAgents(cfg.Engine)
-	cfg.Page, cfg.MCP = site, agents
-	defer func() { err = errors.Join(err, agents.Close()) }()
-	stop := context.AfterFunc(a.ctx, func() { agents.Close() }) // its error is that of the Close above
-	defer stop()
-	srv, err := web.New(cfg)
-	if err != nil {
-		return usageError{err}
-	}
+	site := page.New()
+	cfg.Page = site
 	// Who connects meanwhile waits: nobody is answered before the wall stands.
-	if err := srv.Prepare(a.ctx); err != nil && a.ctx.Err() == nil {
-		return errors.Join(err, srv.Close())
-	}
 	if err := site.Prepare(a.ctx, a.getenv("CLOCHE_CACHE"), newProgress(a.err)); err != nil && a.ctx.Err() == nil {
 		cfg.Logger.Warn("the page has a plain text area", "class", "operation", "error", err.Error())
 	}
-	if err := prepareRest(a, cfg); err != nil {
-		return errors.Join(err, srv.Close())
+	b, err := c.open(a, settings, cfg)
+	if err != nil {
+		return err
 	}
+	defer func() { err = errors.Join(err, b.close()) }()
 	if !c.NoWall {
-		w := c.wall(settings)
-		if w.Cache, err = a.cacheDir(); err != nil {
-			return errors.Join(err, srv.Close())
-		}
-		report, err := raise(w)
+		report, err := raise(b.wall)
 		if err != nil {
-			return errors.Join(err, srv.Close())
+			return err
 		}
 		cfg.Logger.Info("second wall", "class", "operation", "stands", report.String(), "missing", report.Missing())
 	}
 	if dialectListener != nil {
 		p := settings.Policy
-		d := serveDialect(dialectListener, cfg.Engine, engine.Options{
+		d := serveDialect(dialectListener, b.engine, engine.Options{
 			Env: p.Env, Limits: dialectLimits(p.Limits), Network: p.Network, Packages: p.Packages, Review: p.Review,
 		}, cfg.Logger)
 		defer func() { err = errors.Join(err, d.close()) }()
@@ -143,57 +115,27 @@ func (c *serveCmd) Run(a *app) (err error) {
 	if made != "" {
 		fmt.Fprintf(a.out, "cloche: key for this run: %s\n", made)
 	}
-	return web.Serve(a.ctx, l, srv, options)
+	return web.Serve(b.ctx, l, b.server, options)
 }
 
-// prepareRest does what cannot be done behind the wall: packages are set up, and the key of snapshots is read or made.
-func prepareRest(a *app, cfg web.Config) error {
-	for _, k := range cfg.Keys {
-		if _, err := cfg.Engine.PreparePackages(a.ctx, k.Policy.Packages...); err != nil {
-			return err
+// backend is a server that is ready to serve, once its wall stands.
+type backend struct {
+	ctx    context.Context // done when it is to end
+	server *web.Server
+	engine *engine.Engine // nil where programs run in other processes
+	wall   wall.Config
+	close  func() error
+}
+
+// open makes the server that the settings ask for.
+func (c *serveCmd) open(a *app, s *web.Settings, cfg web.Config) (*backend, error) {
+	if s.Workers != nil {
+		if c.E2B != "" {
+			return nil, usagef("--e2b has no key, and so no worker: leave out [workers]")
 		}
+		return a.openFront(s, cfg, c.NoWall)
 	}
-	if _, err := cfg.Engine.Templates(); err != nil { // finds their folder
-		return err
-	}
-	session, err := cfg.Engine.Open(a.ctx, engine.Options{Language: engine.JavaScript})
-	if err != nil {
-		return err
-	}
-	defer session.Close()
-	snapshot, err := session.Snapshot(a.ctx)
-	if err != nil {
-		return err
-	}
-	defer snapshot.Close()
-	_, err = snapshot.WriteTo(io.Discard)
-	return err
-}
-
-// cacheDir is the cache folder, from which templates are read when they are first asked for.
-func (a *app) cacheDir() (string, error) {
-	cache, err := a.openCache()
-	if err != nil {
-		return "", err
-	}
-	return cache.Dir(), cache.Close()
-}
-
-// wall is what serving needs of the machine: the network, what policies mount, and the store.
-func (c *serveCmd) wall(s *web.Settings) wall.Config {
-	w := wall.Config{Serve: true}
-	policies := []web.Policy{s.Policy}
-	for _, k := range s.Config.Keys {
-		policies = append(policies, k.Policy)
-	}
-	for _, p := range policies {
-		one := wallFor(slices.Collect(maps.Values(p.Mounts)), p.Network, "")
-		w.Read, w.Write, w.Connect = append(w.Read, one.Read...), append(w.Write, one.Write...), append(w.Connect, one.Connect...)
-	}
-	if s.Store != "" {
-		w.Write = append(w.Write, s.Store)
-	}
-	return w
+	return a.openHost(s, cfg, a.getenv("CLOCHE_CACHE"))
 }
 
 // tls reads the certificate that the configuration names.
@@ -256,26 +198,6 @@ func profiles() http.Handler {
 	m.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	return m
 }
-
-// newAgents serves the Model Context Protocol: to each key what its policy says.
-func newAgents(eng *engine.Engine) *mcp.Handler {
-	return mcp.NewHandler(func(r *http.Request) (string, mcp.Config) {
-		key := web.KeyFrom(r.Context())
-		p := key.Policy
-		l := p.Limits
-		l.OutputBytes = min(l.OutputBytes, modelOutput)
-		return key.Name, mcp.Config{
-			Engine: eng, Options: engine.Options{Env: p.Env, Limits: l, Network: p.Network, Packages: p.Packages, Review: p.Review},
-			Version: version(),
-		}
-	})
-}
-
-const (
-	maxRuns     = 64
-	maxSessions = 256
-	maxWarm     = 16
-)
 
 func loopback(addr net.Addr) bool {
 	ap, err := netip.ParseAddrPort(addr.String())

@@ -117,16 +117,21 @@ var (
 // putUp is in strace's record where the wall is put up.
 const putUp = "seccomp(SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC"
 
-// behindWall checks that a record shows no calls behind the wall but those seen, and these. It returns how often each was
-// made.
+// behindWall does as callsIn for what a record shows behind the wall.
 func behindWall(t *testing.T, record []byte, also ...string) map[string]int {
 	t.Helper()
 	_, after, found := bytes.Cut(record, []byte(putUp))
 	if !found {
 		t.Fatal("no wall was put up")
 	}
+	return callsIn(t, after, also...)
+}
+
+// callsIn checks that a record has no calls but those seen, and these. It returns how often each was made.
+func callsIn(t *testing.T, record []byte, also ...string) map[string]int {
+	t.Helper()
 	calls := map[string]int{}
-	for line := range bytes.Lines(after) {
+	for line := range bytes.Lines(record) {
 		line = bytes.TrimRight(line, "\n")
 		m := started.FindSubmatch(line)
 		if m == nil {

@@ -39,6 +39,15 @@ type Pattern struct {
 // String is the text that the pattern was made from.
 func (p Pattern) String() string { return p.text }
 
+// MarshalText implements [encoding.TextMarshaler].
+func (p Pattern) MarshalText() ([]byte, error) { return []byte(p.text), nil }
+
+// UnmarshalText implements [encoding.TextUnmarshaler], as [ParsePattern] does it.
+func (p *Pattern) UnmarshalText(text []byte) (err error) {
+	*p, err = ParsePattern(string(text))
+	return err
+}
+
 // ParsePattern reads a pattern. It refuses whatever does not clearly mean one thing.
 func ParsePattern(text string) (Pattern, error) {
 	p := Pattern{text: text}

@@ -116,6 +116,9 @@ func calls(c Config) filter {
 	if c.Serve || len(c.Connect) > 0 {
 		plain = append(plain, talking)
 	}
+	if c.Pass {
+		rules = append(rules, one(unix.SYS_SOCKETPAIR, 0, unix.AF_UNIX)...)
+	}
 	if len(c.Connect) > 0 {
 		plain = append(plain, []uintptr{unix.SYS_CONNECT})
 		for _, family := range []uint32{unix.AF_INET, unix.AF_INET6} {

@@ -30,6 +30,8 @@ type Config struct {
 	Write []string
 	// Serve lets connections be accepted on sockets that listen already. No new ones can be made.
 	Serve bool
+	// Pass lets pairs of sockets be made, that are connected to each other. One of each is passed to another process.
+	Pass bool
 	// Connect are the TCP ports to which connections may be opened, names being looked up with UDP. Empty:
 	// no sockets can be made at all. One that is 0 stands for all ports.
 	Connect []uint16

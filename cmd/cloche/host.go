@@ -1,0 +1,128 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"path/filepath"
+	"slices"
+
+	"github.com/cloche-dev/cloche/cmd/cloche/internal/wall"
+	"github.com/cloche-dev/cloche/engine"
+	"github.com/cloche-dev/cloche/web"
+	"github.com/cloche-dev/cloche/web/mcp"
+)
+
+// openHost makes a server that runs programs in this process, and prepares it.
+func (a *app) openHost(s *web.Settings, cfg web.Config, cache string) (_ *backend, err error) {
+	runs, sessions := cmp.Or(cfg.MaxRuns, maxRuns), cmp.Or(cfg.MaxSessions, maxSessions)
+	cfg.Engine, err = engine.New(engine.Config{
+		Cache: cache, MaxSandboxes: runs + sessions, MaxIdle: cmp.Or(s.Warm, min(runs, maxWarm)),
+		Progress: newProgress(a.err), Store: s.Store,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if s.Store != "" {
+		cfg.Stored, cfg.SnapshotDir = true, filepath.Join(s.Store, "snapshots")
+	}
+	agents := newAgents(cfg.Engine)
+	cfg.MCP = agents
+	stop := context.AfterFunc(a.ctx, func() { agents.Close() }) // its error is that of the Close below
+	b := &backend{ctx: a.ctx, engine: cfg.Engine, wall: serveWall(s)}
+	b.close = func() error {
+		stop()
+		var err error
+		if b.server != nil {
+			err = b.server.Close()
+		}
+		return errors.Join(err, agents.Close(), cfg.Engine.Close())
+	}
+	if b.server, err = web.New(cfg); err != nil {
+		return nil, errors.Join(usageError{err}, b.close())
+	}
+	if err := b.prepare(a, cfg); err != nil {
+		return nil, errors.Join(err, b.close())
+	}
+	return b, nil
+}
+
+// prepare does what cannot be done behind the wall: interpreters are loaded, packages set up, folders found, and the key of
+// snapshots is read or made.
+func (b *backend) prepare(a *app, cfg web.Config) error {
+	if err := b.server.Prepare(a.ctx); err != nil {
+		return err
+	}
+	for _, k := range cfg.Keys {
+		if _, err := b.engine.PreparePackages(a.ctx, k.Policy.Packages...); err != nil {
+			return err
+		}
+	}
+	if _, err := b.engine.Templates(); err != nil { // finds their folder
+		return err
+	}
+	session, err := b.engine.Open(a.ctx, engine.Options{Language: engine.JavaScript})
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	snapshot, err := session.Snapshot(a.ctx)
+	if err != nil {
+		return err
+	}
+	defer snapshot.Close()
+	if _, err = snapshot.WriteTo(io.Discard); err != nil {
+		return err
+	}
+	b.wall.Cache, err = a.cacheDir()
+	return err
+}
+
+// cacheDir is the cache folder, from which templates are read when they are first asked for.
+func (a *app) cacheDir() (string, error) {
+	cache, err := a.openCache()
+	if err != nil {
+		return "", err
+	}
+	return cache.Dir(), cache.Close()
+}
+
+// serveWall is what serving needs of the machine: the network, what policies mount, and the store.
+func serveWall(s *web.Settings) wall.Config {
+	w := wall.Config{Serve: true}
+	policies := []web.Policy{s.Policy}
+	for _, k := range s.Config.Keys {
+		policies = append(policies, k.Policy)
+	}
+	for _, p := range policies {
+		one := wallFor(slices.Collect(maps.Values(p.Mounts)), p.Network, "")
+		w.Read, w.Write, w.Connect = append(w.Read, one.Read...), append(w.Write, one.Write...), append(w.Connect, one.Connect...)
+	}
+	if s.Store != "" {
+		w.Write = append(w.Write, s.Store)
+	}
+	return w
+}
+
+// newAgents serves the Model Context Protocol: to each key what its policy says.
+func newAgents(eng *engine.Engine) *mcp.Handler {
+	return mcp.NewHandler(func(r *http.Request) (string, mcp.Config) {
+		key := web.KeyFrom(r.Context())
+		p := key.Policy
+		l := p.Limits
+		l.OutputBytes = min(l.OutputBytes, modelOutput)
+		return key.Name, mcp.Config{
+			Engine: eng, Options: engine.Options{Env: p.Env, Limits: l, Network: p.Network, Packages: p.Packages, Review: p.Review},
+			Version: version(),
+		}
+	})
+}
+
+const (
+	maxRuns     = 64
+	maxSessions = 256
+	maxWarm     = 16
+)
