@@ -98,19 +98,22 @@ func (d *Door) Serve(ctx context.Context, request []byte) ([]byte, error) {
 	if len(request) == 0 || Op(request[0]) != OpWait && Op(request[0]) != OpCancel && Op(request[0]) != OpRead {
 		d.Made++
 	}
-	return encodeReply(d.answer(ctx, request))
+	payload, err := d.answer(ctx, request)
+	return encodeReply(nil, payload, err)
 }
 
-// encodeReply puts an answer into a frame.
-func encodeReply(payload []byte, err error) ([]byte, error) {
+// encodeReply puts an answer into a frame, after what is before it.
+func encodeReply(before, payload []byte, err error) ([]byte, error) {
+	status := byte(statusOK)
 	if r, ok := err.(*Refusal); ok {
-		text, err := json.Marshal(r)
-		return append([]byte{statusRefused}, text...), err
+		status = statusRefused
+		payload, err = json.Marshal(r)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return append([]byte{statusOK}, payload...), nil
+	frame := append(make([]byte, 0, len(before)+1+len(payload)), before...)
+	return append(append(frame, status), payload...), nil
 }
 
 func (d *Door) answer(ctx context.Context, request []byte) ([]byte, error) {

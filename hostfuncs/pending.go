@@ -180,8 +180,7 @@ const moment = 20 * time.Microsecond
 
 // answered is the reply to an async request that is done.
 func answered(reply []byte, err error) ([]byte, error) {
-	frame, err := encodeReply(reply, err)
-	return append([]byte{asyncDone}, frame...), err
+	return encodeReply([]byte{asyncDone}, reply, err)
 }
 
 // Now is Do for work that waits for nothing: it is done on the run's own goroutine.
@@ -383,7 +382,8 @@ func (c *Calls) take() ([]byte, error) {
 		}
 		c.forget(p)
 		c.mu.Unlock()
-		frame, err := encodeReply(p.end(p.reply, p.err))
+		reply, err := p.end(p.reply, p.err)
+		frame, err := encodeReply(nil, reply, err)
 		if err != nil {
 			return nil, err
 		}

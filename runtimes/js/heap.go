@@ -38,6 +38,7 @@ func (h heap) u64(p uint32) uint64 {
 
 // Classes of objects (quickjs.c, JS_CLASS_*) that the driver knows.
 const (
+	classObject                 = 1
 	classArray                  = 2
 	classNumber                 = 4 // and on to classDate: objects that hold one value
 	classDate                   = 10
@@ -93,13 +94,17 @@ func (h heap) count(o object) uint32 {
 	return h.u32(shape+24) - h.u32(shape+28)
 }
 
+// names are the flags and atoms of the first most of the object's own properties, deleted ones among them, eight bytes each.
+func (h heap) names(o object, most uint32) ([]byte, bool) {
+	shape := h.u32(uint32(o) + 12)
+	return h.mem.Read(shape+40+4*(h.u32(shape+16)+1), 8*min(h.u32(shape+24), most))
+}
+
 // properties are the object's own in the order of their making, as far as they are among the first most.
 func (h heap) properties(o object, most uint32) []property {
-	shape, at := h.u32(uint32(o)+12), h.u32(uint32(o)+16)
-	names := shape + 40 + 4*(h.u32(shape+16)+1)
-	n := min(h.u32(shape+24), most)
-	a, ok := h.mem.Read(names, 8*n)
-	v, ok2 := h.mem.Read(at, 8*n)
+	a, ok := h.names(o, most)
+	n := uint32(len(a) / 8)
+	v, ok2 := h.mem.Read(h.u32(uint32(o)+16), 8*n)
 	if !ok || !ok2 {
 		return nil
 	}
@@ -128,15 +133,26 @@ func (h heap) own(o object, atom uint32) (value, bool) {
 
 // name is what an atom stands for, at most most units of it; false when that is a symbol, or no name at all.
 func (h heap) name(atom, most uint32) (string, bool) {
-	const number, isString = 1 << 31, 1
-	if atom&number != 0 {
-		return formatNumber(float64(atom &^ number)), true
+	if atom&atomNumber != 0 {
+		return formatNumber(float64(atom &^ atomNumber)), true
 	}
-	s := h.u32(h.u32(h.b.Runtime+h.b.AtomsAt) + 4*atom)
-	if h.u32(s+4)>>30 != isString {
+	s, ok := h.atomText(atom)
+	if !ok {
 		return "", false
 	}
 	return h.flat(s, most), true
+}
+
+const atomNumber = 1 << 31 // the atom is that number itself
+
+// atomText is the JSString of an atom; false when it is a number or a symbol.
+func (h heap) atomText(atom uint32) (s uint32, ok bool) {
+	if atom&atomNumber != 0 {
+		return 0, false
+	}
+	const isString = 1
+	s = h.u32(h.u32(h.b.Runtime+h.b.AtomsAt) + 4*atom)
+	return s, h.u32(s+4)>>30 == isString
 }
 
 // charsAt is where the characters of a JSString begin.

@@ -18,7 +18,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/cloche-dev/cloche/engine/vm"
-	"github.com/cloche-dev/cloche/hostfuncs"
 )
 
 // hostOps are the functions that the guest code gets from the host, by op, which is the one byte of
@@ -28,6 +27,7 @@ var hostOps = [...]string{
 	opWrite: "write", opDoor: "door", opNow: "now", opSignal: "signal", opExit: "exit", opEntropy: "entropy",
 	opTurn: "turn", opFile: "file", opEncode: "encode", opDecode: "decode", opHash: "hash", opZone: "zone",
 	opCompile: "compile", opStdin: "stdin", opResolve: "resolve", opPeek: "peek", opCollate: "collate", opTool: "tool",
+	opBind: "bind",
 }
 
 const (
@@ -49,6 +49,7 @@ const (
 	opPeek               // (what, value): see peek*
 	opCollate            // (a, b, locale, sensitivity, numeric) -> -1, 0 or 1
 	opTool               // (header JSON of a tool frame, async) -> "0" and the result, "1" and the refusal, or the call's id
+	opBind               // (name of a tool) -> the function that calls it, whose name is opBind and the tool's
 )
 
 // What the guest tells by opSignal.
@@ -137,14 +138,16 @@ func hostCall(ctx context.Context, g vm.Guest, stack []uint64) {
 	in := &interp{ctx, g, s.boot}
 	name := in.view(uint32(stack[0]), uint32(stack[1]))
 	a := arguments{in, uint32(stack[3]), uint32(stack[4])}
-	if len(name) != 1 {
+	switch {
+	case s.ended(): // the program runs on until its next poll, without effect
+		stack[0] = in.unwind()
+	case len(name) == 1:
+		stack[0] = in.answer(s, name[0], a)
+	case len(name) > 1 && name[0] == opBind:
+		stack[0] = in.callTool(s, string(name[1:]), a)
+	default:
 		fault("a host function of %d bytes", len(name))
 	}
-	if s.ended() { // the program runs on until its next poll, without effect
-		stack[0] = in.unwind()
-		return
-	}
-	stack[0] = in.answer(s, name[0], a)
 }
 
 // answer does op and returns host_call's result.
@@ -194,6 +197,8 @@ func (in *interp) answer(s *turn, op byte, a arguments) uint64 {
 		return in.collate(a)
 	case opTool:
 		return in.tool(s, a)
+	case opBind:
+		return in.bindTool(a.text(0, maxName))
 	}
 	fault("host function %d", op)
 	return 0
@@ -348,48 +353,6 @@ func (in *interp) door(s *turn, a arguments) uint64 {
 		return in.box(in.newString(string(reply[min(1, len(reply)):])))
 	}
 	return in.buffer(len(reply)-1, func(b []byte) { copy(b, reply[1:]) })
-}
-
-// maxToolFrame bounds the arguments of a tool, in bytes.
-const maxToolFrame = 16 << 20
-
-// tool is door for tools, whose frames are text both ways.
-func (in *interp) tool(s *turn, a arguments) uint64 {
-	var frame []byte
-	if v := a.value(0); v.tag() == tagString || v.tag() == tagRope {
-		in.bytesOf(v, func(b []byte) {
-			if len(b) <= maxToolFrame {
-				frame = make([]byte, 5, 5+len(b))
-				frame[0] = byte(hostfuncs.OpTool)
-				binary.LittleEndian.PutUint32(frame[1:], uint32(len(b)))
-				frame = append(frame, b...)
-			}
-		})
-	}
-	switch {
-	case frame == nil:
-		return in.box(in.newString(`1{"name":"RangeError","message":"the arguments of a tool are one text of at most 16 MiB"}`))
-	case s.Door == nil:
-		return in.box(in.newString(`1{"name":"Error","message":"the host offers nothing here"}`))
-	}
-	reply, err := s.Door(in.ctx, frame)
-	if err != nil {
-		panic(vm.Stop{Err: err})
-	}
-	if s.ended() {
-		return in.unwind()
-	}
-	if len(reply) == 6 && reply[0] == 0 && reply[1] == 0 {
-		return in.number(float64(binary.LittleEndian.Uint32(reply[2:])))
-	}
-	if len(reply) > 1 && reply[0] == 0 { // done already: the frame is inside
-		reply = reply[2:]
-	}
-	if len(reply) == 0 || reply[0] > 1 {
-		reply = []byte("\x01")
-	}
-	reply[0] += '0'
-	return in.box(in.newString(string(reply)))
 }
 
 // maxEntropy is how much getRandomValues may ask for at once (Web Cryptography API).

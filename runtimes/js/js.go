@@ -43,7 +43,7 @@ var keepExports = []string{
 	"JS_Call", "JS_DeleteProperty", "JS_Eval", "JS_EvalFunction", "JS_ExecutePendingJob", "JS_FreeAtom",
 	"JS_FreeCString", "JS_FreeValue", "JS_GetArrayBuffer", "JS_GetException", "JS_GetGlobalObject",
 	"JS_GetPropertyStr", "JS_HasProperty", "JS_IsJobPending", "JS_IsPromise", "JS_NewAtomLen",
-	"JS_NewStringLen", "JS_PromiseMarkAsHandled", "JS_PromiseResult", "JS_PromiseState", "JS_RunGC",
+	"JS_NewSettledPromise", "JS_NewStringLen", "JS_ParseJSON", "JS_PromiseMarkAsHandled", "JS_PromiseResult", "JS_PromiseState", "JS_RunGC",
 	"JS_SetGCThreshold", "JS_SetMaxStackSize", "JS_SetPropertyStr", "JS_SetUncatchableError", "JS_Throw",
 	"JS_ThrowOutOfMemory", "JS_ToCStringLen2", "JS_DupValue", "JS_IsProxy", "JS_GetProxyTarget", "JS_GetClassID", "JS_UpdateStackTop",
 }
@@ -103,7 +103,9 @@ type boot struct {
 	CheckOp, ThisOp byte
 
 	// AtomsAt is the offset of the address of the atoms in the runtime; the others are atoms.
-	AtomsAt, NameAtom, LengthAtom, ConstructorAtom uint32
+	AtomsAt, NameAtom, LengthAtom, ConstructorAtom, ToJSONAtom uint32
+
+	ObjectProto, ArrayProto object // Object.prototype and Array.prototype
 	// Given are the names that every program finds, and that a state card leaves out; Known is where the marks of the last card
 	// are told of. See card.go.
 	Given []string
@@ -129,6 +131,8 @@ var guestFuncs = []string{
 	"moduleSource",               // (name of a builtin) -> its source as an ES module
 	"jsonModule", "commonModule", // (text or file, file) -> the source of an ES module
 	"reveal",     // (names, parted by spaces) makes names of Node's global; see nodenames.go
+	"callTool",   // (name, ...arguments) calls a tool -> promise
+	"toolReply",  // (name, reply of opTool) -> promise of what it says
 	"moduleName", // (file, stamp) -> the name of the file as it is now
 }
 
@@ -369,6 +373,24 @@ func (in *interp) probe() error {
 	}
 	in.call("JS_DeleteProperty", uint64(b.Ctx), uint64(b.Lexicals), uint64(atom), 0)
 	in.call("JS_FreeAtom", uint64(b.Ctx), uint64(atom))
+	return errors.Join(in.probeReferences(), in.probePlain())
+}
+
+// probeReferences checks that references are counted where free counts them down.
+func (in *interp) probeReferences() error {
+	for _, source := range []string{"({})", "[]", "'text'.repeat(3)", "Symbol()", "2n ** 80n", "(() => {})"} {
+		v, err := in.evalTrusted(source, "cloche:probe")
+		if err != nil {
+			return err
+		}
+		before := in.u32(uint32(v) - refCount)
+		in.call("JS_DupValue", uint64(in.b.Ctx), uint64(v))
+		if after := in.u32(uint32(v) - refCount); before != 1 || after != 2 {
+			return fmt.Errorf("references to %s are not counted where they should be", source)
+		}
+		in.free(v)
+		in.free(v)
+	}
 	return nil
 }
 

@@ -135,11 +135,21 @@ func (in *interp) put(offset uint32, b []byte) {
 	}
 }
 
+// free gives up a reference. One that is not the last is only counted down, which needs no call of the guest.
 func (in *interp) free(v value) {
-	if v.counted() {
-		in.call("JS_FreeValue", uint64(in.b.Ctx), uint64(v))
+	if !v.counted() {
+		return
 	}
+	if at := uint32(v) - refCount; int32(in.u32(at)) > 1 {
+		in.g.Memory().WriteUint32(at, in.u32(at)-1)
+		return
+	}
+	in.call("JS_FreeValue", uint64(in.b.Ctx), uint64(v))
 }
+
+// refCount is how far before what a value points to its references are counted, in an i32 (quickjs.c,
+// JSMallocBlockHeader). probeReferences checks it.
+const refCount = 4
 
 // errNoMemory says that the guest's allocator had nothing left for the driver.
 var errNoMemory = fmt.Errorf("javascript guest: out of memory")

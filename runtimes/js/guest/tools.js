@@ -21,49 +21,59 @@
     return error;
   }
 
+  const made = { __proto__: null }; // by name: the function, and the names of its parameters
+
   function make({ name, description, parameters = [], declaration }) {
-    const head = `{"async":true,"name":${stringify(name)},"arguments":`;
-    const short = name.slice(name.indexOf(".") + 1);
-    const { [short]: tool } = {
-      [short](first) {
-        let reply;
-        try {
-          const text = arguments.length === 1 && typeof first === "object" && first !== null && getPrototypeOf(first) === root
-            ? stringify(first) : stringify(named(arguments));
-          reply = cloche.tool(head + (text ?? "null") + "}");
-        } catch (error) {
-          return rejected(error);
-        }
-        if (typeof reply !== "number") {
-          if (codeAt(reply, 0) !== 48) return rejected(failure(rest(reply, 1), tool));
-          return resolved(parse(rest(reply, 1)));
-        }
-        return new Promise((resolve, reject) => {
-          cloche.expect(reply, (frame) => {
-            if (typeof frame === "string") return reject(failure(frame));
-            resolve(parse(cloche.decode("utf8", frame, 0, frame.byteLength)));
-          });
-        });
-      },
-    };
-    // The arguments as one object.
-    const named = (given) => {
-      const first = given[0];
-      if (given.length === 0 || given.length === 1 && first === undefined) return {};
-      if (given.length === 1 && typeof first === "object" && first !== null && getPrototypeOf(first) === null) return first;
-      if (given.length > parameters.length) {
-        throw new TypeError(`${name} takes ${parameters.length} arguments (${parameters.map((p) => p.name).join(", ")}), ${given.length} were given`);
-      }
-      const object = { __proto__: null };
-      for (let i = 0; i < given.length; i++) object[parameters[i].name] = given[i];
-      return object;
-    };
+    const tool = cloche.bind(name);
+    made[name] = { tool, names: parameters.map((p) => p.name) };
+    defineProperty(tool, "name", { value: name.slice(name.indexOf(".") + 1), configurable: true });
     defineProperty(tool, "length", { value: parameters.length, configurable: true });
     defineProperty(tool, "toString", { value: () => `${declaration}`, configurable: true });
     defineProperty(tool, "description", { value: description ?? "", configurable: true, enumerable: true });
     defineProperty(tool, "declaration", { value: declaration, configurable: true, enumerable: true });
     return tool;
   }
+
+  // The arguments of a call as one object.
+  function named(name, given) {
+    const first = given[0];
+    if (given.length === 0 || given.length === 1 && first === undefined) return {};
+    if (given.length === 1 && typeof first === "object" && first !== null) {
+      const proto = getPrototypeOf(first);
+      if (proto === root || proto === null) return first;
+    }
+    const { names } = made[name];
+    if (given.length > names.length) {
+      throw new TypeError(`${name} takes ${names.length} arguments (${names.join(", ")}), ${given.length} were given`);
+    }
+    const object = { __proto__: null };
+    for (let i = 0; i < given.length; i++) object[names[i]] = given[i];
+    return object;
+  }
+
+  // A call that the host did not make by itself (tools.go).
+  cloche.callTool = (name, ...given) => {
+    try {
+      const text = stringify(named(name, given)) ?? "null"; // a toJSON may give anything
+      return cloche.toolReply(name, cloche.tool(`{"async":true,"name":"${name}","arguments":${text}}`));
+    } catch (error) {
+      return rejected(error);
+    }
+  };
+
+  // The promise of a reply: the id of a call that goes on, or text, 0 and the result or 1 and a refusal.
+  cloche.toolReply = (name, reply) => {
+    if (typeof reply !== "number") {
+      if (codeAt(reply, 0) !== 48) return rejected(failure(rest(reply, 1), made[name].tool));
+      return resolved(parse(rest(reply, 1)));
+    }
+    return new Promise((resolve, reject) => {
+      cloche.expect(reply, (frame) => {
+        if (typeof frame === "string") return reject(failure(frame));
+        resolve(parse(cloche.decode("utf8", frame, 0, frame.byteLength)));
+      });
+    });
+  };
 
   function declare() {
     const tools = {};
