@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"time"
+
+	"github.com/cloche-dev/cloche/engine/pool"
 )
 
 // Acquire takes a warm instance of a language and gives it back unused, and says how long the taking took: what a
@@ -40,4 +42,19 @@ func (e *Engine) Rest() {
 			s.mu.Unlock()
 		}
 	}
+}
+
+// Pools tells how the warm instances of each interpreter do that is loaded, by its language: [Python] or [JavaScript].
+func (e *Engine) Pools() map[string]pool.Stats {
+	out := map[string]pool.Stats{}
+	for name, l := range e.languages {
+		if !l.mu.TryLock() {
+			continue // it is being loaded
+		}
+		if l.loaded != nil {
+			out[name] = l.loaded.pool.Stats()
+		}
+		l.mu.Unlock()
+	}
+	return out
 }

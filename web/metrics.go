@@ -61,9 +61,34 @@ func newMetrics(s *Server) *metrics {
 	if s.cfg.Workers != nil {
 		r.MustRegister(newWorkerMetrics(s.cfg.Workers))
 	}
+	if s.cfg.Engine != nil {
+		r.MustRegister(pools{s.cfg.Engine})
+	}
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.handler = promhttp.HandlerFor(r, promhttp.HandlerOpts{})
 	return m
+}
+
+// pools tells how the engine's warm instances do.
+type pools struct{ engine *engine.Engine }
+
+var (
+	poolReady  = prometheus.NewDesc("cloche_pool_ready", "Warm instances that wait for a run.", []string{"language"}, nil)
+	poolEvents = prometheus.NewDesc("cloche_pool_events_total",
+		"What became of warm instances: hit (a run found one ready), reset (made equal to the image again), made, failed.", []string{"language", "event"}, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (p pools) Describe(out chan<- *prometheus.Desc) { out <- poolReady; out <- poolEvents }
+
+// Collect implements prometheus.Collector.
+func (p pools) Collect(out chan<- prometheus.Metric) {
+	for language, st := range p.engine.Pools() {
+		out <- prometheus.MustNewConstMetric(poolReady, prometheus.GaugeValue, float64(st.Ready), language)
+		for event, n := range map[string]uint64{"hit": st.Hits, "reset": st.Resets, "made": st.Made, "failed": st.Failed} {
+			out <- prometheus.MustNewConstMetric(poolEvents, prometheus.CounterValue, float64(n), language, event)
+		}
+	}
 }
 
 // ran counts a run that ended.

@@ -72,7 +72,8 @@ func TestMetricsAndLog(t *testing.T) {
 	for _, want := range []string{
 		`cloche_runs_total{key="test",language="python",status="ok"} 1`, `cloche_runs_total{key="test",language="python",status="timeout"} 1`,
 		`cloche_run_seconds_count{language="python"} 2`, `cloche_responses_total{code="200",route="/v1/execute"} 2`, "cloche_running 0", "cloche_sessions 0",
-		"process_open_fds", "go_goroutines",
+		"process_open_fds", "go_goroutines", `cloche_start_seconds_count{language="python"} 2`, `cloche_private_bytes_count{language="python"} 2`, "cloche_disk_bytes_count 2",
+		`cloche_pool_ready{language="python"}`, `cloche_pool_events_total{event="made",language="python"}`,
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s in\n%s", want, text)
