@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -55,6 +56,19 @@ func (e *Engine) snapshotKey() ([]byte, error) {
 	}
 	e.keys.key = key
 	return key, nil
+}
+
+// PrepareSessions does ahead what the first session and the first snapshot of a process do once: the memory for frozen
+// pages is opened, the key of snapshots is read or made. It is for programs that give up the rights to do so.
+func (e *Engine) PrepareSessions(ctx context.Context) error {
+	if _, err := e.snapshotKey(); err != nil {
+		return err
+	}
+	s, err := e.Open(ctx, Options{Language: JavaScript})
+	if err != nil {
+		return err
+	}
+	return s.Close()
 }
 
 // loadKey reads a key file or makes it.

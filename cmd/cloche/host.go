@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
 	"maps"
 	"net/http"
 	"path/filepath"
@@ -50,8 +49,8 @@ func (a *app) openHost(s *web.Settings, cfg web.Config, cache string) (_ *backen
 	return b, nil
 }
 
-// prepare does what cannot be done behind the wall: interpreters are loaded, packages set up, folders found, and the key of
-// snapshots is read or made.
+// prepare does what cannot be done behind the wall: interpreters are loaded, packages set up, folders found, and
+// what sessions share is opened.
 func (b *backend) prepare(a *app, cfg web.Config) error {
 	if err := b.server.Prepare(a.ctx); err != nil {
 		return err
@@ -64,19 +63,10 @@ func (b *backend) prepare(a *app, cfg web.Config) error {
 	if _, err := b.engine.Templates(); err != nil { // finds their folder
 		return err
 	}
-	session, err := b.engine.Open(a.ctx, engine.Options{Language: engine.JavaScript})
-	if err != nil {
+	if err := b.engine.PrepareSessions(a.ctx); err != nil {
 		return err
 	}
-	defer session.Close()
-	snapshot, err := session.Snapshot(a.ctx)
-	if err != nil {
-		return err
-	}
-	defer snapshot.Close()
-	if _, err = snapshot.WriteTo(io.Discard); err != nil {
-		return err
-	}
+	var err error
 	b.wall.Cache, err = a.cacheDir()
 	return err
 }
