@@ -2,12 +2,14 @@ package engine_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log"
 	"time"
 
 	"github.com/cloche-dev/cloche/engine"
+	"github.com/cloche-dev/cloche/hostfuncs"
 	"github.com/cloche-dev/cloche/limits"
 )
 
@@ -124,4 +126,43 @@ func ExampleSession_Run() {
 	// ok, rolled back: false, value ""
 	// out_of_fuel, rolled back: true, value ""
 	// ok, rolled back: false, value "21"
+}
+
+// A turn that waits for an answer that comes later is suspended: nothing of it runs, and it goes on when the answer is there.
+func ExampleSession_Resume() {
+	tools := &hostfuncs.Registry{}
+	err := tools.Add(hostfuncs.Tool{Name: "approve", Description: "Asks a person.", Call: hostfuncs.Later})
+	if err != nil {
+		log.Fatal(err)
+	}
+	eng, err := engine.New(engine.Config{}) // with a Store the session outlives the process
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer eng.Close()
+	ctx := context.Background()
+	session, err := eng.Open(ctx, engine.Options{Tools: tools})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer session.Close()
+	res, err := session.Run(ctx, engine.Turn{Code: `
+total = sum(range(101))
+answer = await tools.approve.aio(total=total)
+print(answer["by"], "approves", total)`})
+	if err != nil {
+		log.Fatal(err)
+	}
+	call := res.PendingCalls[0]
+	fmt.Println(res.Status, call.Name, string(call.Arguments))
+	res, err = session.Resume(ctx, engine.Resumption{Results: []hostfuncs.ToolResult{
+		{CallID: call.ID, Result: json.RawMessage(`{"by": "Ada"}`)},
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Print(res.Status, " ", res.Stdout)
+	// Output:
+	// suspended approve {"total":5050}
+	// ok Ada approves 5050
 }

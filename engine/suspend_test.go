@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -371,7 +373,7 @@ func TestSuspendEndings(t *testing.T) {
 				t.Errorf("resumed after it was rolled back: %v", err)
 			}
 			count(s, "0")
-			id = suspended(t, s, p.wait, "ask")[0]
+			suspended(t, s, p.wait, "ask")
 			if err := s.Reset(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -438,6 +440,41 @@ func TestSuspendLimits(t *testing.T) {
 	begin := time.Now()
 	if res := resume(t, s, result(id, "1")); res.Status != engine.StatusTimeout || time.Since(begin) > 250*time.Millisecond {
 		t.Errorf("status %s after %s: the rest of the time was 100 ms", res.Status, time.Since(begin))
+	}
+}
+
+// Of several who resume at once one does; one whose context ends has not resumed.
+func TestSuspendContention(t *testing.T) {
+	for language, p := range waiting {
+		t.Run(language, func(t *testing.T) {
+			s := lateSession(t, testEngine(t), engine.Options{Language: language})
+			turn(t, s, engine.Turn{Code: p.before})
+			id := suspended(t, s, p.wait, "ask")[0]
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer cancel()
+			res, err := s.Resume(ctx, engine.Resumption{Results: []hostfuncs.ToolResult{result(id, p.loop)}})
+			if err != nil || res.Status != engine.StatusCancelled || !res.RolledBack {
+				t.Fatalf("%+v, %v", res, err)
+			}
+			var wg sync.WaitGroup
+			var resumed atomic.Int32
+			for range 8 {
+				wg.Go(func() {
+					res, err := s.Resume(t.Context(), engine.Resumption{Results: []hostfuncs.ToolResult{result(id, "3")}})
+					if err == nil && res.Status == engine.StatusOK {
+						resumed.Add(1)
+					} else if !errors.Is(err, engine.ErrBusy) && !errors.Is(err, engine.ErrNoCall) {
+						t.Errorf("%+v, %v", res, err)
+					}
+					_ = s.Info()
+				})
+			}
+			wg.Wait()
+			if n := resumed.Load(); n != 1 {
+				t.Errorf("%d of 8 have resumed", n)
+			}
+			wants(t, turn(t, s, engine.Turn{Code: p.count}), engine.StatusOK, "111\n")
+		})
 	}
 }
 
