@@ -43,6 +43,10 @@ type Options struct {
 	// OnError says what becomes of a session's turn that does not end with status ok: OnErrorKeep or OnErrorRollback.
 	// Empty means OnErrorKeep.
 	OnError string
+	// Repeatable has each turn of a session recorded, what it reads of its clocks and what its host answers it, so that one
+	// that waits for a result that comes later can be suspended in a call that blocks, too: it is undone, and
+	// run again with the result when it is resumed. See Session.Resume.
+	Repeatable bool
 	// HistoryBytes is what the states after a session's earlier turns may hold besides the present one; the oldest are
 	// dropped first. Zero means 32 MiB, a negative number none. See Session.Rollback.
 	HistoryBytes int64

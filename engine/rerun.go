@@ -65,51 +65,61 @@ func (e *Engine) Resume(ctx context.Context, r *Receipt, j Job, results ...hostf
 	if err := hostfuncs.CheckResults(r.Suspended.Calls, results); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
-	answers, err := r.resumer(results)
+	answers, err := newResumer(r.Suspended, r.HostCalls, results)
 	if err != nil {
 		return nil, err
 	}
+	answers.played.tools = r.Job.Tools
 	again := r.again(j)
 	again.Network, again.Tools = j.Network, j.Tools
 	res, err := e.run(ctx, again, answers)
 	if d, ok := errors.AsType[*divergence](err); ok {
-		return nil, badReceipt("the run took another way than it did: %w", d)
+		return nil, badReceipt("%w", d)
 	}
 	if err != nil {
 		return res, err
 	}
-	if n := len(answers.played.calls); answers.played.next < n && res.Status != StatusTimeout && res.Status != StatusCancelled {
-		return nil, badReceipt("the run took another way than it did: it ended after %d of %d calls of the host", answers.played.next, n)
+	if err := answers.unfinished(res); err != nil {
+		return nil, badReceipt("%w", err)
 	}
 	next := *r
 	next.finish(&answers.recorder, res)
 	return res, nil
 }
 
+// unfinished is an error if the run has ended, by its own doing, before it came to where it was suspended.
+func (t *resumer) unfinished(res *Result) error {
+	n := len(t.played.calls)
+	if t.played.next == n || res.Status == StatusTimeout || res.Status == StatusCancelled {
+		return nil
+	}
+	return &divergence{Difference{"host_calls", fmt.Sprint(n), fmt.Sprint(t.played.next)}}
+}
+
 // resumer is the tape of a run that was suspended: it answers from the record as far as that goes, and then writes on.
 type resumer struct {
 	recorder
-	from    *SuspendedRun
+	from    *SuspendedRun // nil: it begins
 	played  player
 	results []hostfuncs.ToolResult // of calls that go on
 }
 
-// resumer is the tape by which the run goes on.
-func (r *Receipt) resumer(results []hostfuncs.ToolResult) (*resumer, error) {
-	t := &resumer{from: r.Suspended, results: results}
-	t.calls = slices.Clone(r.HostCalls)
-	if call := r.Suspended.blocking(); call != nil {
+// newResumer is the tape by which a run goes on.
+func newResumer(s *SuspendedRun, calls []HostCall, results []hostfuncs.ToolResult) (*resumer, error) {
+	t := &resumer{from: s, results: results}
+	t.calls = slices.Clone(calls)
+	if call := s.blocking(); call != nil {
 		i := slices.IndexFunc(results, func(t hostfuncs.ToolResult) bool { return t.CallID == call.ID })
 		if i < 0 {
 			return nil, invalid("the program waits in call %s: give its result", call.ID)
 		}
-		t.calls = append(t.calls, answered(r.Suspended.Asked, call.Name, results[i]))
+		t.calls = append(t.calls, answered(s.Asked, call.Name, results[i]))
 		t.results = slices.Delete(slices.Clone(results), i, i+1)
 	}
 	for _, c := range t.calls {
 		t.bytes += len(c.Reply)
 	}
-	t.played = player{calls: t.calls, tools: r.Job.Tools}
+	t.played.calls = t.calls
 	return t, nil
 }
 
@@ -129,6 +139,9 @@ func answered(c HostCall, tool string, result hostfuncs.ToolResult) HostCall {
 
 func (t *resumer) splice(r *running, turn *runtimes.Turn) {
 	t.recorder.splice(r, turn)
+	if t.from == nil {
+		return
+	}
 	turn.Tools = t.played.tools
 	record := r.door.More
 	r.door.More = func() {

@@ -30,7 +30,10 @@ type running struct {
 	toolCalls      []hostfuncs.ToolCall
 	late           []hostfuncs.LateCall // of a turn that is suspended
 	deadline       *deadline
-	clock          wasi.Clock
+	clock          *turnClock
+	guestClock     wasi.Clock       // clock, or a tape over it
+	tape           tape             // nil: what the host answers is neither recorded nor known
+	random         io.Reader        // the guest's entropy
 	own            *wasi.FixedClock // what clock reads, if it is the sandbox's own
 	passed         time.Duration    // of own, while waiting for calls
 	meter          vm.Meter
@@ -51,6 +54,7 @@ func newRunning(l limits.Limits, t Turn, clock wasi.Clock, interrupt func(contex
 	r.stdout.text = text{kind: EventStdout, events: &r.events}
 	r.stderr.text = text{kind: EventStderr, events: &r.events}
 	r.clock = &turnClock{clock, r.deadline}
+	r.guestClock = r.clock
 	r.own, _ = clock.(*wasi.FixedClock)
 	r.door = hostfuncs.Door{MaxCalls: l.HostCalls, Handlers: map[hostfuncs.Op]hostfuncs.Handler{hostfuncs.OpDisplay: r.shown.handle}}
 	r.meter = vm.Meter{Budget: l.Fuel, Check: r.deadline.check, OutOfFuel: func(used uint64) error {
@@ -121,7 +125,7 @@ func (r *running) disconnect() {
 func (r *running) wasi(t *tree, stdin io.Reader, random io.Reader) wasi.Config {
 	return wasi.Config{
 		Reached: func(resource limits.Resource) { r.quota(t, resource) },
-		Stdin:   stdin, Stdout: &r.stdout, Stderr: &r.stderr, Clock: r.clock, Random: random, AbsoluteLinks: true,
+		Stdin:   stdin, Stdout: &r.stdout, Stderr: &r.stderr, Clock: r.guestClock, Random: random, AbsoluteLinks: true,
 	}
 }
 

@@ -28,7 +28,7 @@ type sandbox struct {
 	opts   Options
 	limits limits.Limits
 	random io.Reader  // the guest's entropy
-	tape   tape       // nil: what the host answers is neither recorded nor known
+	tape   tape       // of its one run; see running.tape
 	clock  wasi.Clock // the guest's time
 
 	inst  *vm.Instance // nil when the last turn's had to be thrown away
@@ -141,11 +141,12 @@ func (s *sandbox) run(ctx context.Context, t Turn, from *resumption) (*Result, e
 	})
 	r.deadline.yield = func() { s.inst.Yield(&r.meter) }
 	r.deadline.asked, r.session = s.asked, s.session
-	if from != nil {
-		r.goOn(from, turn)
+	r.tape, r.random = s.tape, s.random
+	if err := s.comeBack(r, turn, &t, from); err != nil {
+		return nil, err
 	}
 	s.inst.Linear().SetLimit(wholePages(lim.MemoryBytes))
-	if err := s.state.Renew(r.wasi(s.tree, t.Stdin, s.random)); err != nil {
+	if err := s.state.Renew(r.wasi(s.tree, t.Stdin, r.random)); err != nil {
 		return nil, err
 	}
 	mark := s.tree.Mark()
@@ -154,13 +155,17 @@ func (s *sandbox) run(ctx context.Context, t Turn, from *resumption) (*Result, e
 		res.Usage.Start += s.made
 	}
 	out, err := s.drive(ctx, r, turn, func() *slog.Logger { return s.eng.cfg.Logger.With("run", res.ID) })
-	if from == nil {
+	if from == nil || from.Again != nil {
 		s.turns++
 	}
 	err = r.record(res, s.inst, s.tree, out, err)
 	if res.Status == StatusSuspended {
 		res.suspended = r.suspension(res, turn, out.Suspended)
 		res.PendingCalls = res.suspended.pending()
+	}
+	if tape, ok := r.tape.(*turnTape); ok && err == nil && !res.cut {
+		err = tape.unfinished(res)
+		res.cut = err != nil
 	}
 	if res.cut {
 		s.discard()
@@ -200,15 +205,15 @@ func (s *sandbox) drive(ctx context.Context, r *running, t *runtimes.Turn, log f
 	t.Tools = !s.opts.Tools.Empty()
 	r.offer(ctx, s.opts, log)
 	defer r.disconnect()
-	if s.tape != nil {
-		s.tape.splice(r, t)
+	if r.tape != nil {
+		r.tape.splice(r, t)
 	}
 	t.Entropy = func(n int) []byte {
 		b := make([]byte, n)
-		_, _ = io.ReadFull(s.random, b) // neither source of entropy can fail
+		_, _ = io.ReadFull(r.random, b) // neither source of entropy can fail
 		return b
 	}
-	env := js.Env{Files: guestFiles{s.tree.Namespace, func(l limits.Resource) { r.quota(s.tree, l) }}, Stdout: &r.stdout, Stderr: &r.stderr, Clock: r.clock, Dir: workDir}
+	env := js.Env{Files: guestFiles{s.tree.Namespace, func(l limits.Resource) { r.quota(s.tree, l) }}, Stdout: &r.stdout, Stderr: &r.stderr, Clock: r.guestClock, Dir: workDir}
 	ctx = js.WithEnv(wasi.WithState(ctx, s.state), &env)
 	err = s.inst.Run(ctx, &r.meter, func(ctx context.Context) error {
 		r.events.waiting = func() { vm.Waiting(ctx) }

@@ -205,7 +205,10 @@ func (s *Session) step(ctx context.Context, t Turn, from *resumption) (*Result, 
 	s.sb.turns = s.now.turns
 	if res != nil {
 		res.RolledBack, res.FilesChanged, res.State = true, nil, nil
-		if from != nil {
+		switch {
+		case res.suspended != nil && res.suspended.Again != nil:
+			err = errors.Join(err, s.hold(res.suspended, files))
+		case from != nil:
 			res.PendingCalls = from.pending()
 		}
 	}

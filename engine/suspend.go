@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"github.com/cloche-dev/cloche/hostfuncs"
 	"github.com/cloche-dev/cloche/limits"
 	"github.com/cloche-dev/cloche/runtimes"
+	"github.com/cloche-dev/cloche/wasi/vfs"
 )
 
 var (
@@ -30,6 +32,8 @@ type suspension struct {
 	Tally  map[string]int       `json:"tally"`  // of the calls of tools
 	Limits limits.Limits        `json:"limits"` // of the turn; those of the sandbox are left out
 	Spent  spent                `json:"spent"`
+	// Again says that the state is that before the turn, which is to be run again. Nil: it goes on where it waits.
+	Again *turnRecord `json:"again,omitempty"`
 }
 
 // spent is what the earlier parts of a turn have used of its limits. The time between the parts is not among it.
@@ -75,6 +79,10 @@ type Resumption struct {
 // waits for. The Result tells what this part of the turn printed, showed and changed; its usage is that of the
 // whole turn, for which the turn's limits hold, and the time while it was suspended does not count.
 //
+// A turn that waits in a call that blocks (Options.Repeatable) was undone, and is run again from its beginning; what it asked of its host is
+// answered as it was and not done again, and the Result is that of the whole turn. If it asks for something else than it did, that is an
+// error that wraps [ErrInvalid], and it waits on.
+//
 // A result is given once: when Resume returns, state and store have gone on together; or, when the Result is rolled back
 // or nothing ran, are as they were, with the same calls pending. It fails with [ErrNoCall] for a result that no call
 // waits for, and when the session is not suspended.
@@ -87,10 +95,17 @@ func (s *Session) Resume(ctx context.Context, r Resumption) (*Result, error) {
 	if err := from.check(); err != nil {
 		return nil, err
 	}
-	return s.step(ctx, Turn{
+	if r.Cancel && from.Again != nil {
+		return s.giveUp(r)
+	}
+	res, err := s.step(ctx, Turn{
 		ID: r.ID, Code: from.Source, Name: from.Name, Limits: from.Limits,
 		Stdin: r.Stdin, Stdout: r.Stdout, Stderr: r.Stderr, OnEvent: r.OnEvent,
 	}, from)
+	if d, ok := errors.AsType[*divergence](err); ok {
+		return nil, invalid("%w", d)
+	}
+	return res, err
 }
 
 // resumption is a suspended turn that goes on.
@@ -112,6 +127,41 @@ func (f *resumption) check() error {
 	if err := hostfuncs.CheckResults(f.Calls, f.results); err != nil {
 		return fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
+	return nil
+}
+
+// giveUp drops a turn that was undone already.
+func (s *Session) giveUp(r Resumption) (*Result, error) {
+	err := s.hold(nil, s.sb.tree.Snapshot())
+	return &Result{
+		ID: cmp.Or(r.ID, newID("run_")), Language: s.sb.opts.language(), Status: StatusCancelled, ExitCode: ExitCancelled,
+		Error: &Error{Name: "Cancelled", Value: errInterrupted.Error()}, RolledBack: true,
+	}, err
+}
+
+// hold makes the present state, with these files, one before a turn that is to be run again; or, with nil, before no such.
+func (s *Session) hold(t *suspension, files *vfs.Snapshot) error {
+	st := *s.now
+	st.vm, st.files, st.suspended = s.now.vm.Retain(), files, t
+	s.advance(&st)
+	return s.persist()
+}
+
+// comeBack readies what a suspended turn goes on with, and records how a turn goes that may have to be run again.
+func (s *sandbox) comeBack(r *running, turn *runtimes.Turn, t *Turn, from *resumption) error {
+	if from != nil && from.Again == nil {
+		r.goOn(from, turn)
+		return nil
+	}
+	if from == nil && !(s.opts.Repeatable && s.session) {
+		return nil
+	}
+	tape, err := s.newTurnTape(turn, from)
+	if err != nil {
+		return err
+	}
+	tape.attach(r)
+	r.random, t.Stdin = tape.entropy(), tape.input(t.Stdin)
 	return nil
 }
 
@@ -164,8 +214,12 @@ func (r *running) suspend(out runtimes.Outcome, err error) runtimes.Outcome {
 // suspension is that of a turn whose result was recorded.
 func (r *running) suspension(res *Result, t *runtimes.Turn, driver json.RawMessage) *suspension {
 	l := r.limits
+	var again *turnRecord
+	if tape, ok := r.tape.(*turnTape); ok && driver == nil {
+		again = tape.wait()
+	}
 	return &suspension{
-		Source: t.Source, Name: t.Name, Driver: driver, Calls: r.late, Tally: maps.Clone(r.tools.Tally),
+		Again: again, Source: t.Source, Name: t.Name, Driver: driver, Calls: r.late, Tally: maps.Clone(r.tools.Tally),
 		Limits: limits.Limits{Fuel: l.Fuel, Timeout: l.Timeout, Grace: l.Grace, OutputBytes: l.OutputBytes, ResultBytes: l.ResultBytes, HostCalls: l.HostCalls},
 		Spent: spent{
 			Wall: res.Usage.Wall, Waited: r.deadline.waited, Fuel: res.Usage.Fuel, HostCalls: r.door.Made,

@@ -51,7 +51,7 @@ func (t *recorder) splice(r *running, _ *runtimes.Turn) {
 	connect := r.door.More
 	r.door.More = func() {
 		connect()
-		r.calls.Repeatable = true
+		r.calls.Repeatable = func() bool { return t.bytes <= maxReceiptAnswers && !r.deadline.interrupted }
 		for _, op := range recorded {
 			if h := r.door.Handlers[op]; h != nil {
 				r.door.Handlers[op] = t.record(r, op, h)
@@ -117,7 +117,7 @@ func (t *player) splice(r *running, turn *runtimes.Turn) {
 type divergence struct{ Difference }
 
 func (d *divergence) Error() string {
-	return fmt.Sprintf("%s: expected %s, got %s", d.Field, d.Expected, d.Got)
+	return fmt.Sprintf("the program took another way than it did: %s: expected %s, got %s", d.Field, d.Expected, d.Got)
 }
 
 func (t *player) answer(r *running, op hostfuncs.Op, payload []byte) ([]byte, error) {

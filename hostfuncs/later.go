@@ -108,9 +108,6 @@ func (c *Calls) onlyLate(ctx context.Context, suspendable bool) ([]byte, error) 
 	} else if err != nil {
 		return nil, err
 	}
-	if c.Repeatable {
-		return nil, &Suspension{c.takeLate()}
-	}
 	if suspendable && c.Suspendable != nil {
 		if c.Suspendable() {
 			c.suspended = true
@@ -120,6 +117,9 @@ func (c *Calls) onlyLate(ctx context.Context, suspendable bool) ([]byte, error) 
 			c.spared = true
 			return nil, nil
 		}
+	}
+	if c.Repeatable != nil && c.Repeatable() {
+		return nil, &Suspension{c.takeLate()}
 	}
 	c.mu.Lock()
 	for _, p := range c.lateCalls() {
@@ -172,7 +172,7 @@ func (c *Calls) block(l *later, end ending) ([]byte, error) {
 	c.mu.Lock()
 	alone := len(c.pending) == c.late // what goes on besides would be lost
 	c.mu.Unlock()
-	if !c.Repeatable || !alone {
+	if c.Repeatable == nil || !c.Repeatable() || !alone {
 		return end(nil, cannotWait(l.call.Name))
 	}
 	return nil, &Suspension{append(c.takeLate(), l.call)}

@@ -40,9 +40,9 @@ type Calls struct {
 	// Suspendable says whether the run can be suspended now, which waits for nothing but results that come later; see
 	// [ErrLater]. Nil: it never can.
 	Suspendable func() bool
-	// Repeatable says that the run can be stopped wherever it waits for such results, a call that blocks included, since it
-	// is to be run again with them: a [*Suspension] ends it.
-	Repeatable bool
+	// Repeatable says whether the run can be stopped wherever it waits for such results, a call that blocks included, since it
+	// is to be run again with them: a [*Suspension] ends it. Nil: it cannot.
+	Repeatable func() bool
 
 	ctx  context.Context
 	stop context.CancelFunc

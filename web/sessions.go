@@ -97,6 +97,7 @@ func (s *Server) createSession(x *exchange, _ echo.Context) error {
 	if o.Tools, err = x.key.tools(req.Tools, req.Mailbox); err != nil {
 		return err
 	}
+	o.Repeatable = slices.ContainsFunc(req.Tools, func(t ToolSpec) bool { return t.Deferred })
 	sn.network = o.Network != nil
 	if o.Mounts, err = x.key.Policy.mounts(req.Mounts); err != nil {
 		return err

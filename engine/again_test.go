@@ -1,0 +1,140 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cloche-dev/cloche/engine"
+	"github.com/cloche-dev/cloche/hostfuncs"
+	"github.com/cloche-dev/cloche/limits"
+)
+
+// repeatable are turns that wait where they cannot be kept, after they have used chance, time, files and a tool.
+var repeatable = map[string]struct{ before, code, after string }{
+	engine.Python: {
+		"import random, time, os, sys\nn = 0\nrandom.seed()",
+		"n += 1\nseen = [random.random(), os.urandom(4), time.time(), time.monotonic(), tools.count()]\nopen('f', 'a').write('x')\ntime.sleep(0.01)\n" +
+			"print('asking', seen, given, sys.argv, input())\na = tools.ask(seen=repr(seen))\nb = tools.ask(a=a)\nc = await tools.ask.aio(b=b)\nprint('got', a, b, c, tools.count(), n, open('f').read(), input(), time.time() > seen[2])",
+		"print(n, seen[4], open('f').read())",
+	},
+	engine.JavaScript: {
+		"const fs = require('fs'), crypto = require('crypto'); let n = 0; var seen; fs.writeFileSync('m.mjs', `\n" +
+			"export const seen = [Math.random(), require('crypto').randomBytes(4).toString('hex'), Date.now(), performance.now(), await tools.count()];\n" +
+			"globalThis.n2 = (globalThis.n2 ?? 0) + 1; require('fs').appendFileSync('f', 'x'); console.log('asking', seen, given, process.argv.slice(2));\n" +
+			"export const a = await tools.ask({ seen: seen.join() });\nexport const b = await tools.ask({ a });\n`)",
+		"import * as m from './m.mjs'; seen = m.seen; const c = await tools.ask({ b: m.b }); n++; console.log('got', m.a, m.b, c, await tools.count(), n2, fs.readFileSync('f', 'utf8'))",
+		"console.log(n, seen[4], fs.readFileSync('f', 'utf8'))",
+	},
+}
+
+// A turn of a repeatable session is suspended in a call that blocks, too; it takes the same way again, in another process
+// if need be, and what it did outside is not done twice.
+func TestSuspendAgain(t *testing.T) {
+	for language, p := range repeatable {
+		t.Run(language, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "store")
+			o := withLateTools(t, engine.Options{Language: language, Repeatable: true})
+			count := 0
+			err := hostfuncs.Register(o.Tools, "count", func(context.Context, struct{}) (int, error) { count++; return count, nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+			e := storeEngine(t, engine.Config{Store: dir})
+			s, err := e.Open(t.Context(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			turn(t, s, engine.Turn{Code: p.before})
+			res := turn(t, s, engine.Turn{Code: p.code, Inputs: map[string]any{"given": "in"}, Args: []string{"arg"}, Stdin: strings.NewReader("one\n")})
+			id := pending(t, res, "ask")[0]
+			said := res.Stdout
+			if !res.RolledBack || !strings.HasPrefix(said, "asking [") || s.Info().Turns != 1 {
+				t.Errorf("%+v, info %+v", res, s.Info())
+			}
+			if _, err := s.Files().ReadFile("f"); err == nil {
+				t.Error("what the turn wrote is not undone")
+			}
+			for part := range 3 {
+				if err := e.Close(); err != nil {
+					t.Fatal(err)
+				}
+				e = storeEngine(t, engine.Config{Store: dir})
+				defer e.Close()
+				if s, err = e.Session(t.Context(), s.ID(), func(own *engine.Options) { own.Tools = o.Tools }); err != nil {
+					t.Fatal(err)
+				}
+				old := id
+				res, err := s.Resume(t.Context(), engine.Resumption{
+					Results: []hostfuncs.ToolResult{result(id, []string{`"a"`, `"b"`, `"c"`}[part])}, Stdin: strings.NewReader("two\n"),
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := s.Resume(t.Context(), engine.Resumption{Results: []hostfuncs.ToolResult{result(old, "1")}}); !errors.Is(err, engine.ErrNoCall) {
+					t.Errorf("the same result again: %v", err)
+				}
+				if part < 2 {
+					id = pending(t, res, "ask")[0]
+					if res.Stdout != said || count != 1 || res.RolledBack != (part == 0) {
+						t.Errorf("part %d, rolled back %v: %d calls, stdout %q, it was %q", part, res.RolledBack, count, res.Stdout, said)
+					}
+					continue
+				}
+				want := map[string]string{engine.Python: "got a b c 2 1 x two True\n", engine.JavaScript: "got a b c 2 1 x\n"}[language]
+				wants(t, res, engine.StatusOK, want)
+			}
+			wants(t, turn(t, s, engine.Turn{Code: p.after}), engine.StatusOK, "1 1 x\n")
+			if s.Info().Turns != 3 {
+				t.Errorf("%d turns", s.Info().Turns)
+			}
+		})
+	}
+}
+
+// A turn that is to be run again may be given up, and must take the way that it took.
+func TestSuspendAgainOrNot(t *testing.T) {
+	s := lateSession(t, testEngine(t), engine.Options{Repeatable: true})
+	turn(t, s, engine.Turn{Code: "n = 1"})
+	id := suspended(t, s, "n = 2\nopen('f').read() if __import__('os').path.exists('f') else tools.ask(m=1)\n", "ask")[0]
+	res, err := s.Resume(t.Context(), engine.Resumption{Cancel: true})
+	if err != nil || res.Status != engine.StatusCancelled || !res.RolledBack {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	if _, err := s.Resume(t.Context(), engine.Resumption{Results: []hostfuncs.ToolResult{result(id, "1")}}); !errors.Is(err, engine.ErrNoCall) {
+		t.Errorf("resumed after it was given up: %v", err)
+	}
+	wants(t, turn(t, s, engine.Turn{Code: "print(n)"}), engine.StatusOK, "1\n")
+	for _, tt := range []struct{ code, says string }{
+		{"n = 3\nm = open('f').read() if __import__('os').path.exists('f') else 1\ntools.ask(m=m)", "another way"},
+		{"n = 3\nif not __import__('os').path.exists('f'): tools.ask(m=1)", "another way"},
+	} {
+		id = suspended(t, s, tt.code, "ask")[0]
+		if err := s.Files().WriteFile("f", []byte("2")); err != nil {
+			t.Fatal(err)
+		}
+		_, err := s.Resume(t.Context(), engine.Resumption{Results: []hostfuncs.ToolResult{result(id, "1")}})
+		if !errors.Is(err, engine.ErrInvalid) || !strings.Contains(err.Error(), tt.says) {
+			t.Errorf("another way: %v", err)
+		}
+		if err := s.Files().Remove("f"); err != nil {
+			t.Fatal(err)
+		}
+		// It still waits, and goes on once it can.
+		wants(t, resume(t, s, result(id, "1")), engine.StatusOK, "")
+		wants(t, turn(t, s, engine.Turn{Code: "print(n); n = 1"}), engine.StatusOK, "3\n")
+	}
+	// Too much to keep in mind, and time that is over, are errors of the call.
+	for code, says := range map[string]string{
+		"import time\nfor _ in range(70_000): time.time()\ntools.ask()":           "comes later",
+		"try:\n    while True: pass\nexcept KeyboardInterrupt: pass\ntools.ask()": "comes later",
+	} {
+		res := turn(t, s, engine.Turn{Code: code, Limits: limits.Limits{Timeout: 2 * time.Second, Grace: 10 * time.Second}})
+		if res.Status == engine.StatusSuspended || !strings.Contains(res.Stderr, says) {
+			t.Errorf("%s: %s %+v\n%s", code, res.Status, res, res.Stderr)
+		}
+	}
+}
