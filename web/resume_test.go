@@ -72,6 +72,16 @@ func TestResume(t *testing.T) {
 					t.Errorf("%+v", res)
 				}
 				s.execute(fork+"/execute", object{"code": "rows"}, "ok")
+				if language == "python" { // a call that blocks: the turn is run again
+					res := s.execute(fork+"/execute", object{"code": "print('asking')\nprint(tools.approve(amount=3), len(rows))"}, "suspended")
+					if !res.RolledBack || len(res.PendingCalls) != 1 {
+						t.Errorf("%+v", res)
+					}
+					res = s.execute(fork+"/resume", object{"results": []object{{"call_id": res.PendingCalls[0].ID, "result": true}}}, "ok")
+					if res.Stdout != "asking\nTrue 1000\n" {
+						t.Errorf("%+v", res)
+					}
+				}
 			})
 		})
 	}
