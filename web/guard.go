@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -55,23 +56,24 @@ func (s *Server) ours(r *http.Request) bool {
 	if !ok {
 		return false
 	}
-	addr, err := netip.ParseAddrPort(local.String())
-	if err != nil {
+	tcp, ok := local.(*net.TCPAddr)
+	if !ok {
 		return local.Network() == "unix" && host == "localhost"
 	}
-	addr = netip.AddrPortFrom(addr.Addr().Unmap().WithZone(""), addr.Port())
+	own := tcp.AddrPort()
+	addr := own.Addr().Unmap().WithZone("")
 	name, port, err := net.SplitHostPort(host)
 	if err != nil {
 		name, port = strings.Trim(host, "[]"), defaultPort(r)
 	}
-	if port != portText(addr.Port()) {
+	if port != strconv.Itoa(int(own.Port())) {
 		return false
 	}
 	if name == "localhost" {
-		return addr.Addr().IsLoopback()
+		return addr.IsLoopback()
 	}
 	ip, err := netip.ParseAddr(name)
-	return err == nil && ip.Unmap() == addr.Addr()
+	return err == nil && ip.Unmap() == addr
 }
 
 func defaultPort(r *http.Request) string {
@@ -79,10 +81,6 @@ func defaultPort(r *http.Request) string {
 		return "443"
 	}
 	return "80"
-}
-
-func portText(p uint16) string {
-	return netip.AddrPortFrom(netip.IPv4Unspecified(), p).String()[len("0.0.0.0:"):]
 }
 
 // checkOrigin refuses what a page of another origin sends, but for those that the operator named. There is nothing

@@ -328,9 +328,15 @@ func TestFilesAndShare(t *testing.T) {
 		t.Fatal(err)
 	}
 	do(t, ctx, open(url), chromedp.SetUploadFiles(chromedp.CSS("#file-input"), []string{file}), chromedp.WaitVisible(chromedp.CSS("#file-list li")),
-		write("import os\nos.makedirs('out', exist_ok=True)\nopen('out/x.txt', 'w').write(open('in put.txt').read().upper())"), press("ok"),
+		chromedp.Evaluate[chromedp.Void](`{
+			const dropped = new DataTransfer();
+			dropped.items.add(new File(["dropped"], "drop.txt"));
+			document.getElementById("output").dispatchEvent(new DragEvent("drop", {dataTransfer: dropped, bubbles: true, cancelable: true}));
+		}`), chromedp.WaitVisible(chromedp.CSS("#file-list li:nth-child(2)")),
+		write("import os\nprint(open('drop.txt').read())\nos.makedirs('out', exist_ok=True)\nopen('out/x.txt', 'w').write(open('in put.txt').read().upper())"), press("ok"),
 		chromedp.WaitVisible(chromedp.CSS("#file-list .mark")))
 	got := eval[string](t, ctx, `document.getElementById("file-list").innerText`)
+	wantOutput(t, ctx, "dropped")
 	if !strings.Contains(got, "in put.txt") || !strings.Contains(got, "out/x.txt") {
 		t.Errorf("files: %s", got)
 	}
@@ -417,6 +423,45 @@ func TestKey(t *testing.T) {
 	where := eval[string](t, ctx, `JSON.stringify([location.href, document.cookie, {...localStorage}, document.documentElement.outerHTML])`)
 	if strings.Contains(where, secret) {
 		t.Errorf("the key is where it should not be: %s", where)
+	}
+}
+
+// TestKeyboard: everything can be reached and used without a mouse, and what has the focus can be seen.
+func TestKeyboard(t *testing.T) {
+	url := serve(t)
+	ctx := webtest.Tab(t, webtest.Browser(t), time.Minute)
+	do(t, ctx, chromedp.Navigate(url), chromedp.WaitVisible(chromedp.CSS(`html[data-ready="true"]`)),
+		chromedp.KeyEvent(kb.Enter, chromedp.KeyModifiers(kb.ModifierCtrl)), chromedp.WaitVisible(chromedp.CSS("#key-input")),
+		chromedp.KeyEvent(secret+"\r"), ended("ok"))
+	wantOutput(t, ctx, "Hello from a sandbox", "285")
+
+	// A tab in the editor indents; after Escape it leaves.
+	do(t, ctx, chromedp.Evaluate[chromedp.Void](`document.querySelector("#editor").shadowRoot.querySelector(".cm-content").focus()`), chromedp.KeyEvent("\t"))
+	if at := eval[string](t, ctx, `document.activeElement.id`); at != "editor" {
+		t.Errorf("a tab in the editor leads to %q", at)
+	}
+	do(t, ctx, chromedp.KeyEvent(kb.Escape))
+	reached := map[string]bool{}
+	for range 40 {
+		do(t, ctx, chromedp.KeyEvent("\t"))
+		at := eval[struct {
+			Name string
+			Seen bool
+		}](t, ctx, `(() => {
+			const e = document.activeElement, shown = (e.type === "radio" ? e.nextElementSibling : e), s = getComputedStyle(shown);
+			return {Name: e.id || e.name || e.closest("details, section")?.id || e.tagName, Seen: e.id === "editor" || e === document.body || s.outlineStyle !== "none" || s.boxShadow !== "none"};
+		})()`)
+		if reached[at.Name] = true; !at.Seen {
+			t.Errorf("it cannot be seen that %s has the focus", at.Name)
+		}
+		if at.Name == "editor" {
+			do(t, ctx, chromedp.KeyEvent(kb.Escape))
+		}
+	}
+	for _, want := range []string{"language", "mode", "examples", "share", "theme", "key", "run", "editor", "add-file", "limits", "output"} {
+		if !reached[want] {
+			t.Errorf("tabs do not lead to %s: %v", want, reached)
+		}
 	}
 }
 
