@@ -215,7 +215,7 @@ func newTree(t *vfs.Template, files *vfs.Snapshot, further []vfs.Mount, o Option
 
 // fill opens what is mounted and writes the files. What it opened is for close, after an error too.
 func (t *tree) fill(plain *vfs.Template, files *vfs.Snapshot, further []vfs.Mount, o Options, l limits.Limits, clock wasi.Clock) error {
-	base, err := t.mount(plain, further, o.Mounts, l)
+	base, err := t.mount(plain, further, o, l)
 	if err != nil {
 		return err
 	}
@@ -246,14 +246,17 @@ func (t *tree) fill(plain *vfs.Template, files *vfs.Snapshot, further []vfs.Moun
 	return nil
 }
 
-// mount adds further mounts and what is shown of the host to a template.
-func (t *tree) mount(base *vfs.Template, further []vfs.Mount, list []limits.Mount, l limits.Limits) (*vfs.Template, error) {
-	if len(list) == 0 && len(further) == 0 {
+// mount adds further mounts, what is shown of the host and shared folders to a template.
+func (t *tree) mount(base *vfs.Template, further []vfs.Mount, o Options, l limits.Limits) (*vfs.Template, error) {
+	if len(o.Mounts)+len(o.Shared)+len(further) == 0 {
 		return base, nil
 	}
-	mounts, err := t.open(list, l)
+	mounts, err := t.open(o.Mounts, l)
 	if err != nil {
 		return nil, err
+	}
+	for _, m := range o.Shared {
+		mounts = append(mounts, m.mount())
 	}
 	if base, err = base.With(append(mounts, further...)...); err != nil {
 		return nil, fmt.Errorf("mounts: %w", err)

@@ -33,6 +33,8 @@ type Options struct {
 	Files []File
 	// Mounts show host folders in the sandbox, or what is in a zip archive (a file called *.zip).
 	Mounts []limits.Mount
+	// Shared are folders in memory that the sandbox shares with others.
+	Shared []SharedMount
 	// Limits caps the sandbox and each of its turns; fields that are zero are the engine's.
 	Limits limits.Limits
 	// Seed fixes the guest's random numbers, those for secrets too. Nil: fresh ones.
@@ -122,6 +124,7 @@ type Job struct {
 	Inputs   map[string]any
 	Files    []File
 	Mounts   []limits.Mount
+	Shared   []SharedMount
 	Limits   limits.Limits
 	Seed     *uint64
 	Clock    time.Time
@@ -133,14 +136,14 @@ type Job struct {
 	Packages []string
 	Review   limits.Review
 	// Receipt asks for a record of the run by which it can be repeated; see [Receipt]. Seed and Clock are then chosen if they
-	// are not given, standard input is read to its end before the program starts, and there can be no Mounts.
+	// are not given, standard input is read to its end before the program starts, and there can be no Mounts or Shared.
 	Receipt bool
 }
 
 func (j Job) options() Options {
 	return Options{
 		Template: j.Template,
-		Language: j.Language, Env: j.Env, Files: j.Files, Mounts: j.Mounts, Limits: j.Limits, Seed: j.Seed, Clock: j.Clock,
+		Language: j.Language, Env: j.Env, Files: j.Files, Mounts: j.Mounts, Shared: j.Shared, Limits: j.Limits, Seed: j.Seed, Clock: j.Clock,
 		Network: j.Network, Tools: j.Tools, Packages: j.Packages, Review: j.Review,
 	}
 }
@@ -176,6 +179,9 @@ func (o Options) check() error {
 	errs := []error{errLanguage, o.Limits.Validate(), limits.CheckMounts(o.Mounts), o.Network.Check(), o.Review.Check(), python.CheckPackages(o.Packages)}
 	if o.OnError != "" && o.OnError != OnErrorKeep && o.OnError != OnErrorRollback {
 		errs = append(errs, fmt.Errorf("on error %q: use %s or %s", o.OnError, OnErrorKeep, OnErrorRollback))
+	}
+	for _, m := range o.Shared {
+		errs = append(errs, m.check())
 	}
 	for k, v := range o.Env {
 		if k == "" || strings.ContainsAny(k, "=\x00") || strings.Contains(v, "\x00") {

@@ -189,6 +189,9 @@ func (e *Engine) newReceipt(ctx context.Context, j Job) (*Receipt, error) {
 	if len(j.Mounts) > 0 {
 		return nil, invalid("a receipt cannot vouch for what is mounted from the host, which may change: give the program copies of the files")
 	}
+	if len(j.Shared) > 0 {
+		return nil, invalid("a receipt cannot vouch for what other programs write into a shared folder: give the program copies of the files")
+	}
 	o := j.options()
 	if err := o.check(); err != nil {
 		return nil, err

@@ -112,7 +112,7 @@ func (sn *Snapshot) state() (*state, error) {
 }
 
 // Options are those of the session that the snapshot was taken of, as far as they could be kept: a snapshot that was
-// read has no Network and no Tools.
+// read has no Network, no Tools and no Shared.
 func (sn *Snapshot) Options() Options { return sn.opts }
 
 // Restore makes a session that goes on from a snapshot, under the snapshot's own options.

@@ -183,7 +183,7 @@ func (s *sandbox) replant(st *state) (*tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(s.opts.Mounts) == 0 && len(packages) == 0 && st.files != nil {
+	if len(s.opts.Mounts)+len(s.opts.Shared)+len(packages) == 0 && st.files != nil {
 		ns, err := s.lang.Template.FromSnapshot(st.files, o)
 		return &tree{Namespace: ns, base: s.lang.Template}, err
 	}
@@ -196,7 +196,7 @@ func (s *sandbox) replant(st *state) (*tree, error) {
 		exported = b.Bytes()
 	}
 	t := &tree{}
-	base, err := t.mount(s.lang.Template, packages, s.opts.Mounts, s.limits)
+	base, err := t.mount(s.lang.Template, packages, s.opts, s.limits)
 	if err != nil {
 		return nil, errors.Join(err, t.close())
 	}

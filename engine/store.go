@@ -367,7 +367,7 @@ func (f *snapFile) info() *SessionInfo {
 }
 
 // Session finds a session by its ID: one that is open, or one that the store has, which is brought back. Of the
-// options of such a one, Network and Tools could not be stored: adjust sets them. It fails with
+// options of such a one, Network, Tools and Shared could not be stored: adjust sets them. It fails with
 // [ErrNoSession] when there is none.
 func (e *Engine) Session(ctx context.Context, id string, adjust ...func(*Options)) (*Session, error) {
 	if s := e.live.find(id); s != nil {

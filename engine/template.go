@@ -85,13 +85,13 @@ func (e *Engine) templateFolder() (string, error) {
 
 // BuildTemplate runs a program in a sandbox of o and keeps what it leaves as a template, in the place of an earlier one of
 // that name. The options that are kept with it are Language and Packages; Network and Tools are for the building alone, and
-// there can be no Mounts. A program that does not end well makes no template: its Result says why.
+// there can be no Mounts or Shared. A program that does not end well makes no template: its Result says why.
 func (e *Engine) BuildTemplate(ctx context.Context, name string, o Options, t Turn) (*Result, error) {
 	if err := checkTemplateName(name); err != nil {
 		return nil, err
 	}
-	if len(o.Mounts) > 0 {
-		return nil, invalid("a template cannot have mounts: copy files in")
+	if len(o.Mounts)+len(o.Shared) > 0 {
+		return nil, invalid("a template cannot have mounts or shared folders: copy files in")
 	}
 	o.HistoryBytes = -1
 	s, err := e.Open(ctx, o)

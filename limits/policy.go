@@ -61,6 +61,12 @@ const maxProblems = 20
 //	messages = 100       # how many may wait in it
 //	bytes = "1MiB"
 //
+//	[shared.board]       # a folder in memory that sandboxes share
+//	path = "/shared/board"
+//	mode = "append"      # or ro, or rw, which it is when left out
+//	bytes = "64MiB"
+//	inodes = 10_000
+//
 // A key that is not known is an error, so that a misspelt restriction cannot pass unnoticed.
 type Policy struct {
 	// Limits holds what [limits] says; fields that it leaves out are those of [Default].
@@ -80,6 +86,8 @@ type Policy struct {
 	Tools *Tools
 	// Mailbox are channels of messages between programs, sorted by name.
 	Mailbox []Channel
+	// Shared are folders that sandboxes share, sorted by name.
+	Shared []Shared
 
 	presets map[string]Limits
 }
@@ -196,6 +204,8 @@ func (p *Policy) read(name string, data []byte) error {
 			p.Tools = d.tools(v)
 		case "mailbox":
 			p.Mailbox = d.mailbox(v)
+		case "shared":
+			p.Shared = d.shared(v)
 		case "packages":
 			p.Packages = d.strings(key, v)
 		case "time_zone":
@@ -203,7 +213,7 @@ func (p *Policy) read(name string, data []byte) error {
 		case "review":
 			p.Review = d.review(v)
 		default:
-			d.failf(v, "unknown key %q: there are limits, presets, mounts, env, network, tools, mailbox, review, packages and time_zone", key)
+			d.failf(v, "unknown key %q: there are limits, presets, mounts, env, network, tools, mailbox, shared, review, packages and time_zone", key)
 		}
 	}
 	if p.TimeZone != "" {

@@ -166,6 +166,9 @@ func (t *Table) Network(key string) *Network { return read(t, key, t.doc.network
 // Mailbox are channels; see [Policy].
 func (t *Table) Mailbox(key string) []Channel { return read(t, key, t.doc.mailbox) }
 
+// Shared are shared folders; see [Policy].
+func (t *Table) Shared(key string) []Shared { return read(t, key, t.doc.shared) }
+
 // Review is what programs may not use; see [Policy].
 func (t *Table) Review(key string) Review { return read(t, key, t.doc.review) }
 

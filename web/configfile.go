@@ -38,6 +38,7 @@ import (
 //	[policies.small.limits]                # of requests that do not say; keys as in a policy of cloche run
 //	timeout = "10s"
 //	[policies.small.mailbox.tasks]         # a channel of messages between its programs; keys as in a policy of cloche run
+//	[policies.small.shared.board]          # a folder in memory that they share; keys likewise
 //	[policies.small.max]                   # the most that a request may ask for
 //	timeout = "1m"
 //
@@ -179,7 +180,7 @@ func (s *Settings) policies(t *limits.Table, getenv func(string) string) map[str
 		policy := Policy{
 			Limits: p.Limits("limits"), Max: p.Limits("max"), Env: p.Env("env"), Mounts: map[string]limits.Mount{},
 			MaxRuns: p.Count("max_runs", 1, 10_000), MaxSessions: p.Count("max_sessions", 1, 100_000),
-			Packages: p.Texts("packages"), Review: p.Review("review"), Mailbox: p.Mailbox("mailbox"),
+			Packages: p.Texts("packages"), Review: p.Review("review"), Mailbox: p.Mailbox("mailbox"), Shared: p.Shared("shared"),
 		}
 		if _, err := mailbox.New(policy.Mailbox...); err != nil {
 			p.Failf("mailbox", "%w", err)

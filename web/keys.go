@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cloche-dev/cloche/engine"
 	"github.com/cloche-dev/cloche/hostfuncs/fetch"
 	"github.com/cloche-dev/cloche/hostfuncs/mailbox"
 	"github.com/cloche-dev/cloche/limits"
@@ -28,7 +29,9 @@ type Key struct {
 	// Policy is what the key's programs may do.
 	Policy Policy
 
-	mailbox *mailbox.Hub // of a server's keys: each has its own
+	// Of a server's keys, each of which has its own:
+	mailbox *mailbox.Hub
+	shared  []engine.SharedMount
 }
 
 // KeyHash is a SHA-256 hash. Keys are long and random, so that nothing slower is needed to keep them from being guessed.
@@ -50,6 +53,8 @@ type Policy struct {
 	Network *fetch.Policy
 	// Mailbox are channels of messages between the key's programs that a request may ask for.
 	Mailbox []limits.Channel
+	// Shared are folders in memory that the key's programs share, as far as a request asks for them.
+	Shared []limits.Shared
 	// Packages are Python packages that programs can import besides those that are always there.
 	Packages []string
 	// Review is what programs may not use; see engine.Options.
@@ -83,7 +88,8 @@ func (k *Key) check() error {
 	}
 	p := k.Policy.withDefaults()
 	_, errMailbox := mailbox.New(p.Mailbox...)
-	errs = append(errs, p.Limits.Validate(), p.Max.Validate(), p.Network.Check(), errMailbox)
+	_, errShared := engine.NewSharedFolders(p.Shared)
+	errs = append(errs, p.Limits.Validate(), p.Max.Validate(), p.Network.Check(), errMailbox, errShared)
 	if p.MaxRuns < 0 || p.MaxSessions < 0 {
 		errs = append(errs, fmt.Errorf("key %q: a number of runs or sessions is negative", k.Name))
 	}

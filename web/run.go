@@ -60,7 +60,7 @@ func (s *Server) execute(x *exchange, _ echo.Context) error {
 		run: func(ctx context.Context, onEvent func(engine.Event)) (*engine.Result, *engine.Files, error) {
 			res, err := s.cfg.Engine.Run(ctx, engine.Job{
 				ID: run.id, Language: o.Language, Code: t.Code, Name: t.Name, Args: t.Args, Env: o.Env, Stdin: t.Stdin,
-				Inputs: t.Inputs, Files: o.Files, Mounts: o.Mounts, Limits: o.Limits, Seed: o.Seed, OnEvent: onEvent,
+				Inputs: t.Inputs, Files: o.Files, Mounts: o.Mounts, Shared: o.Shared, Limits: o.Limits, Seed: o.Seed, OnEvent: onEvent,
 				Network: o.Network, Tools: o.Tools, Packages: o.Packages, Review: o.Review, Template: o.Template, Receipt: req.Receipt,
 			})
 			if err != nil {

@@ -28,6 +28,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/cloche-dev/cloche/engine"
 	"github.com/cloche-dev/cloche/hostfuncs/mailbox"
 )
 
@@ -73,7 +74,8 @@ func New(cfg Config) (*Server, error) {
 		own.Policy = own.Policy.withDefaults()
 		setDefault(&own.Policy.MaxRuns, cfg.MaxRuns)
 		setDefault(&own.Policy.MaxSessions, cfg.MaxSessions)
-		own.mailbox, _ = mailbox.New(own.Policy.Mailbox...) // checked above
+		own.mailbox, _ = mailbox.New(own.Policy.Mailbox...) // both were checked above
+		own.shared, _ = engine.NewSharedFolders(own.Policy.Shared)
 		s.keys = append(s.keys, &own)
 	}
 	s.ended, s.end = context.WithCancelCause(context.Background())

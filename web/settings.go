@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -126,6 +127,9 @@ func (f *SandboxFields) options(language string, k *Key) (engine.Options, error)
 	if o.Env, err = environment(k.Policy.Env, f.Env); err != nil {
 		return o, err
 	}
+	if o.Shared, err = k.sharedMounts(f.Shared); err != nil {
+		return o, err
+	}
 	o.Files, err = files(f.Files)
 	return o, err
 }
@@ -146,6 +150,31 @@ func (p Policy) mounts(asked []MountRequest) ([]limits.Mount, error) {
 			return nil, fail(http.StatusForbidden, codeForbidden, "mounts: the folder at %s is offered as %s, not as %s", quoted(a.Path), m.Mode, quoted(a.Mode))
 		}
 		out = append(out, m)
+	}
+	return out, nil
+}
+
+// sharedMounts are the shared folders that a request asks for, as far as the policy offers them.
+func (k *Key) sharedMounts(asked map[string]limits.SharedMode) ([]engine.SharedMount, error) {
+	var out []engine.SharedMount
+	for _, m := range k.shared {
+		mode, ok := asked[m.Folder.Name]
+		if !ok {
+			continue
+		}
+		if err := mode.Check(); err != nil {
+			return nil, invalidf("shared: %s: %v", quoted(m.Folder.Name), err)
+		}
+		if !m.Folder.Mode.Allows(mode) {
+			return nil, fail(http.StatusForbidden, codeForbidden, "shared: the folder %s is offered as %s, not as %s", quoted(m.Folder.Name), m.Folder.Mode, mode)
+		}
+		m.Mode = mode
+		out = append(out, m)
+	}
+	for name := range asked {
+		if !slices.ContainsFunc(k.shared, func(m engine.SharedMount) bool { return m.Folder.Name == name }) {
+			return nil, fail(http.StatusForbidden, codeForbidden, "shared: this key is offered no folder called %s", quoted(name))
+		}
 	}
 	return out, nil
 }

@@ -22,6 +22,7 @@ type labelled struct {
 	Tools   []ToolSpec `json:"tools,omitempty"`
 
 	Mailbox  map[string]limits.ChannelMode `json:"mailbox,omitempty"`
+	Shared   map[string]limits.SharedMode  `json:"shared,omitempty"`
 	Idle     time.Duration                 `json:"idle"`
 	Lifetime time.Duration                 `json:"lifetime"`
 	Metadata map[string]string             `json:"metadata,omitempty"`
@@ -29,7 +30,7 @@ type labelled struct {
 
 // labels are those of a session that is about to be made.
 func (sn *session) labels(req *SessionRequest) (map[string]string, error) {
-	b, err := json.Marshal(labelled{Key: sn.key.Name, Network: req.Network, Tools: req.Tools, Mailbox: req.Mailbox, Idle: sn.idle, Lifetime: sn.lifetime, Metadata: sn.metadata})
+	b, err := json.Marshal(labelled{Key: sn.key.Name, Network: req.Network, Tools: req.Tools, Mailbox: req.Mailbox, Shared: req.Shared, Idle: sn.idle, Lifetime: sn.lifetime, Metadata: sn.metadata})
 	return map[string]string{label: string(b)}, err
 }
 
@@ -77,9 +78,13 @@ func (s *Server) stored(ctx context.Context, info engine.SessionInfo) (*session,
 	if err != nil {
 		return nil, err
 	}
+	shared, err := k.sharedMounts(l.Shared)
+	if err != nil {
+		return nil, err
+	}
 	var o engine.Options
 	eng, err := s.cfg.Engine.Session(ctx, info.ID, func(own *engine.Options) {
-		own.Network, own.Tools = network, tools
+		own.Network, own.Tools, own.Shared = network, tools, shared
 		o = *own
 	})
 	if err != nil {

@@ -68,6 +68,8 @@ type SandboxFields struct {
 	Tools []ToolSpec `json:"tools,omitempty"`
 	// Mailbox are channels of messages between programs, by name, and what this one may do: send, receive or both.
 	Mailbox map[string]limits.ChannelMode `json:"mailbox,omitempty"`
+	// Shared are folders that programs share, by name, and what this one may do in them: ro, append or rw.
+	Shared map[string]limits.SharedMode `json:"shared,omitempty"`
 	// Seed fixes the random numbers.
 	Seed *uint64 `json:"seed,omitempty"`
 }

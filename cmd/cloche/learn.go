@@ -96,6 +96,14 @@ func (l *lesson) policy() ([]byte, error) {
 		}
 		doc["mounts"] = mounts
 	}
+	if len(l.given.shared) > 0 {
+		shared := map[string]any{}
+		for _, m := range l.given.shared {
+			s := m.Folder.Shared
+			shared[s.Name] = map[string]any{"path": s.Path, "mode": string(s.Mode), "bytes": int64(s.Bytes), "inodes": int64(s.Inodes)}
+		}
+		doc["shared"] = shared
+	}
 	if len(l.given.env) > 0 {
 		doc["env"] = l.given.env
 	}

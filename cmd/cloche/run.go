@@ -228,6 +228,7 @@ type effective struct {
 	network  *fetch.Policy
 	tools    *limits.Tools
 	mailbox  []limits.Channel
+	shared   []engine.SharedMount
 }
 
 func (c *sandboxFlags) policy(a *app) (effective, error) {
@@ -267,7 +268,9 @@ func (c *sandboxFlags) policy(a *app) (effective, error) {
 	var err error
 	e.network, err = network(a, policy.Network, c.Allow)
 	e.tools, e.mailbox = policy.Tools, policy.Mailbox
-	errs = append(errs, limits.CheckMounts(e.mounts), c.checkSecrets(a, e.mounts), err)
+	var errShared error
+	e.shared, errShared = engine.NewSharedFolders(policy.Shared)
+	errs = append(errs, limits.CheckMounts(e.mounts), c.checkSecrets(a, e.mounts), err, errShared)
 	if err := errors.Join(errs...); err != nil {
 		return effective{}, usageError{err}
 	}
@@ -326,7 +329,7 @@ func (c *sandboxFlags) checkSecrets(a *app, mounts []limits.Mount) error {
 
 // options describe the sandbox. Host files are read now.
 func (c *sandboxFlags) options(p effective) (engine.Options, error) {
-	o := engine.Options{Env: p.env, Mounts: p.mounts, Seed: c.Seed, Network: p.network, Packages: p.packages, Review: p.review, Template: c.Template}
+	o := engine.Options{Env: p.env, Mounts: p.mounts, Shared: p.shared, Seed: c.Seed, Network: p.network, Packages: p.packages, Review: p.review, Template: c.Template}
 	if c.Clock != nil {
 		o.Clock = *c.Clock
 	}
@@ -401,7 +404,7 @@ func (r *runner) once(eng *engine.Engine, o engine.Options, p program) error {
 	t := r.turn(p)
 	res, err := eng.Run(r.ctx, engine.Job{
 		Language: p.language, Code: t.Code, Name: t.Name, Args: t.Args, Env: o.Env, Stdin: t.Stdin, Inputs: t.Inputs,
-		Files: o.Files, Mounts: o.Mounts, Seed: o.Seed, Clock: o.Clock, Network: o.Network, Tools: o.Tools, Stdout: t.Stdout, Stderr: t.Stderr,
+		Files: o.Files, Mounts: o.Mounts, Shared: o.Shared, Seed: o.Seed, Clock: o.Clock, Network: o.Network, Tools: o.Tools, Stdout: t.Stdout, Stderr: t.Stderr,
 		Packages: o.Packages, Review: o.Review, Template: o.Template, Receipt: r.receipt != nil,
 	})
 	if err != nil {

@@ -122,6 +122,9 @@ func TestConformance(t *testing.T) {
 		"host root": {Writable: true, Dir: "/", New: func(t testing.TB) *vfs.Namespace {
 			return namespace(t, vfs.Config{Mounts: []vfs.Mount{{Path: "/", FS: hostDir(t, t.TempDir(), true), Mode: vfs.ModeReadWrite}}}, vfs.Options{})
 		}},
+		"shared": {Writable: true, Dir: "/mnt/x", New: func(t testing.TB) *vfs.Namespace {
+			return mounted(t, vfs.NewSharedDir(vfs.Options{}), vfs.ModeReadWrite)
+		}},
 		"host folder, read-only": {Dir: "/mnt/x", New: func(t testing.TB) *vfs.Namespace {
 			return mounted(t, hostDir(t, filledDir(t), false), vfs.ModeReadOnly)
 		}},

@@ -89,7 +89,7 @@ type Node struct {
 // link: that is resolve.go's part. Errors are of type [Error].
 //
 // An FS whose ReadOnly is true may serve many namespaces at once, from many goroutines. One that can
-// be written belongs to one namespace, except [HostDir], which is safe for concurrent use as well.
+// be written belongs to one namespace, except [HostDir] and [SharedDir], which are safe for concurrent use as well.
 type FS interface {
 	// Root returns the node that appears at the mount point: a folder, or a regular file.
 	Root() (Node, Kind)
