@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -17,6 +18,11 @@ import (
 
 	"github.com/cloche-dev/cloche/engine"
 	"github.com/cloche-dev/cloche/engine/memimage"
+)
+
+var (
+	kills = flag.Int("kills", 15, "how often TestStoreSurvivesKill kills a process")
+	many  = flag.Int("sessions", 200, "how many sessions live at once in TestManySessions")
 )
 
 // storeEngine is an engine over a store folder. The caller closes it.
@@ -167,6 +173,99 @@ func TestLifetimes(t *testing.T) {
 	}
 }
 
+// held is what this process has of mappings of memories, descriptors, goroutines, frozen pages, and files of the store.
+type held struct {
+	maps, fds, goroutines, files int
+	frozen                       uint64 // bytes
+}
+
+func heldNow(t *testing.T, store string) (h held) {
+	t.Helper()
+	runtime.GC()
+	text, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Mappings of memories and of the arena; the runtime's own come and go.
+	for line := range strings.Lines(string(text)) {
+		if strings.Contains(line, "cloche-frozen") || strings.Contains(line, "/image") {
+			h.maps++
+		}
+	}
+	fds, _ := os.ReadDir("/proc/self/fd")
+	files, _ := os.ReadDir(store)
+	h.fds, h.files, h.goroutines, h.frozen = len(fds), len(files), runtime.NumGoroutine(), memimage.FrozenBytes()
+	return h
+}
+
+// within says whether h holds no more than o, but for a few mappings.
+func (h held) within(o held) bool {
+	return h.maps <= o.maps+8 && h.fds <= o.fds && h.goroutines <= o.goroutines && h.files <= o.files && h.frozen <= o.frozen
+}
+
+// soonWithin waits until this process holds no more than it did, which takes a moment after sessions have ended.
+func soonWithin(t *testing.T, store string, before held) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		now := heldNow(t, store)
+		if now.within(before) {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("it holds %+v, and held %+v", now, before)
+		}
+	}
+}
+
+// Sessions that nobody uses cost memory and files, and no mapping, descriptor or goroutine of their own. All of it is free
+// when they are gone.
+func TestManySessions(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("counts what Linux tells in /proc")
+	}
+	ctx := context.Background()
+	dir := filepath.Join(t.TempDir(), "store")
+	e := storeEngine(t, engine.Config{Store: dir, ParkAfter: 50 * time.Millisecond, HibernateAfter: 100 * time.Millisecond, MaxSessions: *many + 1})
+	defer e.Close()
+	open := func(i int) *engine.Session {
+		s, err := e.Open(ctx, engine.Options{Language: []string{"javascript", "javascript", "javascript", "python"}[i%4]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		turn(t, s, engine.Turn{Code: fmt.Sprintf("kept = %d", i)})
+		return s
+	}
+	for i := range 20 {
+		if err := open(i).Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := heldNow(t, dir)
+	sessions := make([]*engine.Session, *many)
+	for i := range sessions {
+		sessions[i] = open(i)
+	}
+	time.Sleep(300 * time.Millisecond) // until the last ones are parked and left to the store
+	all := heldNow(t, dir)
+	t.Logf("with %d sessions it holds %+v, and held %+v", *many, all, before)
+	const few = 50
+	if all.maps > before.maps+few || all.fds > before.fds+few || all.goroutines > before.goroutines+few {
+		t.Errorf("with %d sessions it holds %+v, and held %+v", *many, all, before)
+	}
+	for i := 0; i < len(sessions); i += 1 + len(sessions)/100 {
+		res := turn(t, sessions[i], engine.Turn{Code: "kept"})
+		if kept, _ := res.Value(); kept != fmt.Sprint(i) {
+			t.Errorf("session %d has kept %q (%+v)", i, kept, res.Error)
+		}
+	}
+	for _, s := range sessions {
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	soonWithin(t, dir, before)
+}
+
 // What sessions held is free when they are gone: mappings, descriptors, goroutines, frozen pages, files.
 func TestSessionsLeaveNothing(t *testing.T) {
 	if runtime.GOOS != "linux" {
@@ -176,22 +275,6 @@ func TestSessionsLeaveNothing(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
 	e := storeEngine(t, engine.Config{Store: dir, ParkAfter: 5 * time.Millisecond, MaxIdle: 2})
 	defer e.Close()
-	count := func() (maps, fds, goroutines, files int, pages uint64) {
-		runtime.GC()
-		text, err := os.ReadFile("/proc/self/maps")
-		if err != nil {
-			t.Fatal(err)
-		}
-		// Mappings of memories and of the arena; the runtime's own come and go.
-		for line := range strings.Lines(string(text)) {
-			if strings.Contains(line, "cloche-frozen") || strings.Contains(line, "/image") {
-				maps++
-			}
-		}
-		names, _ := os.ReadDir("/proc/self/fd")
-		stored, _ := os.ReadDir(dir)
-		return maps, len(names), runtime.NumGoroutine(), len(stored), memimage.FrozenBytes()
-	}
 	some := func(n int) {
 		for i := range n {
 			language, code := "javascript", "var a = new Uint8Array(1 << 20).fill(3); require('fs').writeFileSync('f', 'x')"
@@ -223,18 +306,9 @@ func TestSessionsLeaveNothing(t *testing.T) {
 		}
 	}
 	some(20)
-	maps, fds, goroutines, files, pages := count()
+	before := heldNow(t, dir)
 	some(60)
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		m, f, g, n, p := count()
-		if m <= maps+8 && f <= fds && g <= goroutines && n <= files && p <= pages {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("mappings %d, were %d; descriptors %d, were %d; goroutines %d, were %d; files %d, were %d; frozen pages %d, were %d",
-				m, maps, f, fds, g, goroutines, n, files, p, pages)
-		}
-	}
+	soonWithin(t, dir, before)
 }
 
 // storeChild makes this test binary a process with a session that counts, until it is killed.
@@ -270,12 +344,8 @@ func countInStore(dir string) error {
 func TestStoreSurvivesKill(t *testing.T) {
 	testEngine(t)
 	dir := filepath.Join(t.TempDir(), "store")
-	tries := 15
-	if testing.Short() {
-		tries = 3
-	}
 	last := -1
-	for try := range tries {
+	for try := range *kills {
 		child := exec.Command(os.Args[0], "-test.run=^$")
 		child.Env = append(os.Environ(), storeChild+"="+dir)
 		var stderr bytes.Buffer
