@@ -11,7 +11,7 @@ OUT      = demo-out
 # REDTEAM is the folder of the red-team suite: run.py, its helper and its cases.
 REDTEAM  = ../shared/redteam
 
-.PHONY: help build setup tools demo test full race lint fuzz bench load bench-javascript redteam redteam-adapter cross dist check clean
+.PHONY: help build setup tools demo test full race lint soak fuzz bench load bench-javascript redteam redteam-adapter cross dist check clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' Makefile | expand -t 19
@@ -38,6 +38,13 @@ full: lint setup tools ## the tests, where nothing may be skipped for want of an
 
 race: setup tools ## the tests under the race detector
 	$(GOTEST) -race -timeout 60m ./...
+
+# SOAKTIME is how long make soak goes on.
+SOAKTIME = 1h
+
+soak: setup ## work on mixed load while bad things happen, for SOAKTIME (1h); then 100 kills, and 10,000 sessions at once
+	$(GOTEST) -v -run TestSoak -timeout 0 ./cmd/cloche -soak $(SOAKTIME)
+	$(GOTEST) -v -run 'TestStoreSurvivesKill|TestManySessions' -timeout 0 ./engine -kills 100 -sessions 10000
 
 lint: ## gofmt, vet, staticcheck
 	@files=$$(gofmt -l $$(go list -f "{{.Dir}}" ./...)); \
@@ -101,6 +108,7 @@ dist: ## build dist: a static program per platform, one with the interpreters in
 	$(STATIC) -tags bundle -o dist/cloche-bundle_$(HERE) ./cmd/cloche
 	dist/cloche_$(HERE) sbom > dist/sbom.cdx.json
 	cp LICENSE THIRD_PARTY.md dist/
+	mkdir -p dist/cache && mkdir -m 700 dist/cache/data
 	cd dist && sha256sum cloche* sbom.cdx.json > SHA256SUMS
 
 check: test ## test, and that nothing is left uncommitted

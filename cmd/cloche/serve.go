@@ -24,6 +24,7 @@ import (
 
 type serveCmd struct {
 	Listen   string   `placeholder:"ADDR" help:"Address and port to listen on (default 127.0.0.1:8844). Port 0 takes a free one."`
+	Hosts    []string `name:"host" sep:"none" placeholder:"NAME" help:"A value of the Host header that is answered, such as cloche.example.com or 127.0.0.1:8844, for when clients reach the server through a proxy or a published port. Repeatable; default: those of the configuration, or else the address itself."`
 	Config   string   `type:"existingfile" placeholder:"FILE.toml" help:"Keys and their policies, caps, TLS, other names of the server."`
 	Key      string   `placeholder:"K" help:"The secret that clients must show, with the default policy; better given as CLOCHE_KEY, since other users of this machine can see arguments. With neither and no keys in the configuration a new one is made and printed."`
 	Allow    []string `sep:"none" placeholder:"PATTERN" help:"A URL pattern that requests with that key may ask for, such as https://api.example.com/* or http://127.0.0.1:8000/*. Repeatable; default: no network."`
@@ -56,6 +57,7 @@ func (c *serveCmd) Run(a *app) (err error) {
 			return usageError{err}
 		}
 	}
+	settings.Config.Hosts = append(settings.Config.Hosts, c.Hosts...)
 	options, err := c.tls(settings)
 	if err != nil {
 		return err

@@ -186,6 +186,27 @@ func TestServeWaitsForItsWall(t *testing.T) {
 	stop()
 }
 
+// TestServeHosts: --host says which names are answered, as for a container whose port is published under another address.
+func TestServeHosts(t *testing.T) {
+	url, _, stop := startServe(t, map[string]string{"CLOCHE_KEY": "k"}, "--host", "cloche.example.com", "--host", "127.0.0.1:8844")
+	for host, want := range map[string]int{"cloche.example.com": 200, "127.0.0.1:8844": 200, "evil.example.com": 421, "127.0.0.1:8845": 421} {
+		r, err := http.NewRequest("GET", url+"/healthz", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = host
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != want {
+			t.Errorf("host %s: %d, want %d", host, res.StatusCode, want)
+		}
+	}
+	stop()
+}
+
 // TestKey: what cloche key prints is a secret and the hash of it.
 func TestKey(t *testing.T) {
 	var out bytes.Buffer
