@@ -56,7 +56,7 @@ func TestSessionKeepsVariables(t *testing.T) {
 
 // The start of a turn leaves out the time in which nobody asked for anything.
 func TestSessionStart(t *testing.T) {
-	const idle = 150 * time.Millisecond
+	const idle = 500 * time.Millisecond
 	s := open(t, engine.Options{Language: engine.JavaScript})
 	for _, code := range []string{"1", "2"} {
 		time.Sleep(idle)

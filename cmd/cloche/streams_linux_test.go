@@ -54,10 +54,10 @@ func TestIdleStreams(t *testing.T) {
 		t.Errorf("each stream holds %.0f KiB", each/1024)
 	}
 	beside := others.Run(t, 1000)
-	for _, p := range []float64{0.5, 0.99} {
+	for p, slack := range map[float64]time.Duration{0.5: 100 * time.Millisecond, 0.99: time.Second} { // for what else the machine does
 		was, is := webtest.Percentile(alone, p), webtest.Percentile(beside, p)
 		t.Logf("p%g of another client's runs: %v alone, %v beside them", 100*p, was, is)
-		if is > 5*was+100*time.Millisecond {
+		if is > 5*was+slack {
 			t.Errorf("other clients wait: p%g is %v, and was %v", 100*p, is, was)
 		}
 	}
