@@ -65,9 +65,10 @@ func (x *exchange) readBody(most int64) ([]byte, error) {
 	return b, x.control.SetReadDeadline(time.Time{})
 }
 
-// dropBody sees that the rest of a body that nobody wants does not hold the connection: net/http would wait for it.
+// dropBody sees that the rest of a body that nobody wants does not hold the connection: net/http would wait for it. In HTTP/2
+// it does not, and closing the connection there would cut the answer.
 func (x *exchange) dropBody() {
-	if x.bodyRead || x.r.ContentLength == 0 {
+	if x.bodyRead || x.r.ContentLength == 0 || x.r.ProtoMajor > 1 {
 		return
 	}
 	x.Header().Set("Connection", "close")

@@ -55,6 +55,7 @@ func TestSlowAndHostileClients(t *testing.T) {
 			t.Error(err)
 		}
 	}()
+	s.run(object{"code": "1"}, "ok") // the interpreter is loaded
 	addr := strings.TrimPrefix(s.url, "http://")
 	dial := func(text string) net.Conn {
 		t.Helper()
