@@ -23,10 +23,17 @@ type turnRecord struct {
 	Inputs map[string]json.RawMessage `json:"inputs,omitempty"`
 	Stdin  []byte                     `json:"stdin,omitempty"` // as far as it was read
 	Renew  bool                       `json:"renew,omitempty"` // as in runtimes.Turn
-	Key    []byte                     `json:"key"`             // of its entropy
+	Keys   []turnKey                  `json:"keys"`            // of its entropy, one for each time that it ran
 	Clock  []int64                    `json:"clock"`           // what it read of its clocks, in nanoseconds
 	Calls  []HostCall                 `json:"calls"`
 	Asked  HostCall                   `json:"asked"` // what it waits for
+}
+
+// turnKey is the key of a turn's entropy from a number of host calls on. What comes after the recorded part has one of its own, so
+// that copies which go on from there share no secret.
+type turnKey struct {
+	From int    `json:"from"`
+	Key  []byte `json:"key"`
 }
 
 // Bounds of a record: readings of clocks, and bytes of standard input and of answers.
@@ -43,6 +50,8 @@ type turnTape struct {
 	record turnRecord
 	read   int // of the readings, how many have been given
 	heard  heard
+	key    int           // of the record's, that which is in use
+	chance *rand.ChaCha8 // of that key; nil until it is asked for
 }
 
 // heard is standard input as far as it was read, by whichever goroutine does so.
@@ -67,17 +76,23 @@ func (h *heard) bytes() []byte {
 
 // newTurnTape makes the tape of a turn, which begins anew or, with from, again.
 func (s *sandbox) newTurnTape(turn *runtimes.Turn, from *resumption) (*turnTape, error) {
-	t := &turnTape{record: turnRecord{Args: turn.Args, Inputs: turn.Inputs, Renew: s.copied, Key: make([]byte, 32)}}
+	key := turnKey{Key: make([]byte, 32)}
+	_, _ = io.ReadFull(s.random, key.Key) // neither source of entropy can fail
+	t := &turnTape{record: turnRecord{Args: turn.Args, Inputs: turn.Inputs, Renew: s.copied, Keys: []turnKey{key}}}
 	if from == nil {
-		_, _ = io.ReadFull(s.random, t.record.Key) // neither source of entropy can fail
 		return t, nil
 	}
-	r, err := newResumer(&SuspendedRun{Calls: from.Calls, Tally: from.Tally, Asked: from.Again.Asked}, from.Again.Calls, from.results)
+	r, err := from.resumer()
 	if err != nil {
 		return nil, err
 	}
 	t.record, t.resumer, s.copied = *from.Again, *r, from.Again.Renew
 	turn.Args, turn.Inputs = t.record.Args, t.record.Inputs
+	if key.From = len(t.calls); t.from.blocking() == nil {
+		key.From++ // what it waits for is asked again
+	}
+	t.record.Keys = append(slices.Clip(t.record.Keys), key)
+	t.record.Clock = slices.Clip(t.record.Clock) // copies share it
 	t.played.tools = true
 	return t, nil
 }
@@ -89,7 +104,25 @@ func (t *turnTape) attach(r *running) {
 }
 
 // entropy is the turn's.
-func (t *turnTape) entropy() io.Reader { return rand.NewChaCha8([32]byte(t.record.Key)) }
+func (t *turnTape) entropy(p []byte) (int, error) {
+	made := t.played.next
+	if made == len(t.played.calls) {
+		made = len(t.calls)
+	}
+	for t.key+1 < len(t.record.Keys) && t.record.Keys[t.key+1].From <= made {
+		t.key, t.chance = t.key+1, nil
+	}
+	if t.chance == nil {
+		t.chance = rand.NewChaCha8([32]byte(t.record.Keys[t.key].Key))
+	}
+	return t.chance.Read(p)
+}
+
+// readerFunc is a function as an io.Reader.
+type readerFunc func([]byte) (int, error)
+
+// Read implements io.Reader.
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 // input is the turn's standard input: what it has read before, and then more, which is recorded.
 func (t *turnTape) input(more io.Reader) io.Reader {

@@ -127,6 +127,14 @@ func TestSuspendAgainOrNot(t *testing.T) {
 		wants(t, resume(t, s, result(id, "1")), engine.StatusOK, "")
 		wants(t, turn(t, s, engine.Turn{Code: "print(n); n = 1"}), engine.StatusOK, "3\n")
 	}
+	// The call that blocks must be among the results.
+	res = turn(t, s, engine.Turn{Code: "import asyncio\nasync def main():\n    task = asyncio.ensure_future(tools.approve.aio())\n    await asyncio.sleep(0)\n    print(tools.ask(), await task)\nasyncio.run(main())"})
+	ids, before := pending(t, res, "approve", "ask"), len(s.History())
+	_, err = s.Resume(t.Context(), engine.Resumption{Results: []hostfuncs.ToolResult{result(ids[0], "1")}})
+	if !errors.Is(err, engine.ErrInvalid) || !strings.Contains(err.Error(), "give its result") || len(s.History()) != before {
+		t.Errorf("without the result of the call in which it waits: %v, history %+v", err, s.History())
+	}
+	wants(t, resume(t, s, result(ids[1], "2"), result(ids[0], "1")), engine.StatusOK, "2 1\n")
 	// Too much to keep in mind, and time that is over, are errors of the call.
 	for code, says := range map[string]string{
 		"import time\nfor _ in range(70_000): time.time()\ntools.ask()":           "comes later",
@@ -136,5 +144,47 @@ func TestSuspendAgainOrNot(t *testing.T) {
 		if res.Status == engine.StatusSuspended || !strings.Contains(res.Stderr, says) {
 			t.Errorf("%s: %s %+v\n%s", code, res.Status, res, res.Stderr)
 		}
+	}
+}
+
+// Copies of a suspended session have random numbers of their own from there on, and repeat those of before.
+func TestSuspendedChance(t *testing.T) {
+	for _, tt := range []struct{ name, language, code, draw string }{
+		{"kept", engine.Python, "import random, secrets\nx = await tools.ask.aio()\nprint(secrets.token_hex(8), random.random())", "print(random.random())"},
+		{"kept", engine.JavaScript, "await tools.ask(); console.log(crypto.randomUUID(), Math.random())", "console.log(Math.random())"},
+		{"again", engine.Python, "import secrets, random\nold = secrets.token_hex(8)\nx = tools.ask(old=old)\nnew = secrets.token_hex(8)\ny = tools.ask(old=old, new=new)\nprint(old, new, secrets.token_hex(8))", "print(random.random())"},
+	} {
+		t.Run(tt.language+" "+tt.name, func(t *testing.T) {
+			s := lateSession(t, testEngine(t), engine.Options{Language: tt.language, Repeatable: true})
+			turn(t, s, engine.Turn{Code: "1"})
+			id := suspended(t, s, tt.code, "ask")[0]
+			forks, err := s.Fork(t.Context(), 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen := map[string]bool{}
+			for _, f := range forks {
+				defer f.Close()
+				res := resume(t, f, result(id, "1"))
+				if tt.name == "again" {
+					asked := string(res.PendingCalls[0].Arguments)
+					res = resume(t, f, result(pending(t, res, "ask")[0], "2"))
+					drawn := strings.Fields(res.Stdout)
+					if len(drawn) != 3 || asked != `{"old":"`+drawn[0]+`","new":"`+drawn[1]+`"}` {
+						t.Errorf("it asked %s, and drew %s", asked, drawn)
+					}
+					if seen[drawn[1]] || seen[drawn[2]] {
+						t.Errorf("two copies drew %s", drawn[1:])
+					}
+					seen[drawn[1]], seen[drawn[2]] = true, true
+				}
+				for _, drawn := range append(strings.Fields(res.Stdout), turn(t, f, engine.Turn{Code: tt.draw}).Stdout) {
+					if tt.name == "kept" && seen[drawn] || strings.HasSuffix(drawn, "\n") && seen[drawn] {
+						t.Errorf("two copies drew %s", drawn)
+					}
+					seen[drawn] = true
+				}
+			}
+		})
 	}
 }

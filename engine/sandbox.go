@@ -155,7 +155,7 @@ func (s *sandbox) run(ctx context.Context, t Turn, from *resumption) (*Result, e
 		res.Usage.Start += s.made
 	}
 	out, err := s.drive(ctx, r, turn, func() *slog.Logger { return s.eng.cfg.Logger.With("run", res.ID) })
-	if from == nil || from.Again != nil {
+	if from == nil || from.again() {
 		s.turns++
 	}
 	err = r.record(res, s.inst, s.tree, out, err)

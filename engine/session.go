@@ -182,7 +182,7 @@ func (s *Session) step(ctx context.Context, t Turn, from *resumption) (*Result, 
 		s.sb.vacate() // it came back in order
 	}
 	if s.sb.inst != nil {
-		s.sb.copied = false
+		s.sb.copied = from.again() && s.now.copied
 		next, errFreeze := s.sb.freeze()
 		if errFreeze == nil {
 			next.suspended = s.now.suspended // if nothing ran

@@ -95,7 +95,7 @@ func (s *Session) Resume(ctx context.Context, r Resumption) (*Result, error) {
 	if err := from.check(); err != nil {
 		return nil, err
 	}
-	if r.Cancel && from.Again != nil {
+	if r.Cancel && from.again() {
 		return s.giveUp(r)
 	}
 	res, err := s.step(ctx, Turn{
@@ -115,6 +115,14 @@ type resumption struct {
 	cancel  bool
 }
 
+// again says that a turn is run again; its random generators are then those that it had, in a copy too.
+func (f *resumption) again() bool { return f != nil && f.Again != nil }
+
+// resumer is the tape of a turn that is run again.
+func (f *resumption) resumer() (*resumer, error) {
+	return newResumer(&SuspendedRun{Calls: f.Calls, Tally: f.Tally, Asked: f.Again.Asked}, f.Again.Calls, f.results)
+}
+
 func (f *resumption) check() error {
 	switch {
 	case f.suspension == nil:
@@ -126,6 +134,10 @@ func (f *resumption) check() error {
 	}
 	if err := hostfuncs.CheckResults(f.Calls, f.results); err != nil {
 		return fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	if f.again() && !f.cancel {
+		_, err := f.resumer()
+		return err
 	}
 	return nil
 }
@@ -149,7 +161,7 @@ func (s *Session) hold(t *suspension, files *vfs.Snapshot) error {
 
 // comeBack readies what a suspended turn goes on with, and records how a turn goes that may have to be run again.
 func (s *sandbox) comeBack(r *running, turn *runtimes.Turn, t *Turn, from *resumption) error {
-	if from != nil && from.Again == nil {
+	if from != nil && !from.again() {
 		r.goOn(from, turn)
 		return nil
 	}
@@ -161,7 +173,7 @@ func (s *sandbox) comeBack(r *running, turn *runtimes.Turn, t *Turn, from *resum
 		return err
 	}
 	tape.attach(r)
-	r.random, t.Stdin = tape.entropy(), tape.input(t.Stdin)
+	r.random, t.Stdin = readerFunc(tape.entropy), tape.input(t.Stdin)
 	return nil
 }
 
