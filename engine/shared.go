@@ -68,7 +68,7 @@ func NewSharedFolders(list []limits.Shared) ([]SharedMount, error) {
 		if err != nil {
 			return nil, err
 		}
-		mounts = append(mounts, SharedMount{Folder: folder})
+		mounts = append(mounts, SharedMount{Folder: folder, Mode: folder.Mode})
 	}
 	return mounts, nil
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/cloche-dev/cloche/engine"
+	"github.com/cloche-dev/cloche/hostfuncs"
 	"github.com/cloche-dev/cloche/hostfuncs/fetch"
 	"github.com/cloche-dev/cloche/hostfuncs/mailbox"
 	"github.com/cloche-dev/cloche/limits"
@@ -30,8 +31,28 @@ type Key struct {
 	Policy Policy
 
 	// Of a server's keys, each of which has its own:
-	mailbox *mailbox.Hub
-	shared  []engine.SharedMount
+	mailbox  *mailbox.Hub
+	channels *hostfuncs.Registry // the tools of all channels; nil if there are none
+	shared   []engine.SharedMount
+}
+
+// Together is all that the policy of a server's key offers to programs that work together: the tools of its channels, nil if there
+// are none, and its shared folders. What comes by other ways than requests of the API meets there, too.
+func (k *Key) Together() (*hostfuncs.Registry, []engine.SharedMount) { return k.channels, k.shared }
+
+// meet makes the channels and folders of the key, whose policy was checked.
+func (k *Key) meet() (err error) {
+	if k.mailbox, err = mailbox.New(k.Policy.Mailbox...); err != nil {
+		return err
+	}
+	if len(k.Policy.Mailbox) > 0 {
+		k.channels = &hostfuncs.Registry{}
+		if err = k.mailbox.Offer(k.channels, nil); err != nil {
+			return err
+		}
+	}
+	k.shared, err = engine.NewSharedFolders(k.Policy.Shared)
+	return err
 }
 
 // KeyHash is a SHA-256 hash. Keys are long and random, so that nothing slower is needed to keep them from being guessed.
@@ -87,9 +108,7 @@ func (k *Key) check() error {
 		errs = append(errs, fmt.Errorf("key %q has no hash of a secret", k.Name))
 	}
 	p := k.Policy.withDefaults()
-	_, errMailbox := mailbox.New(p.Mailbox...)
-	_, errShared := engine.NewSharedFolders(p.Shared)
-	errs = append(errs, p.Limits.Validate(), p.Max.Validate(), p.Network.Check(), errMailbox, errShared)
+	errs = append(errs, p.Limits.Validate(), p.Max.Validate(), p.Network.Check(), (&Key{Policy: p}).meet())
 	if p.MaxRuns < 0 || p.MaxSessions < 0 {
 		errs = append(errs, fmt.Errorf("key %q: a number of runs or sessions is negative", k.Name))
 	}

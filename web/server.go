@@ -27,9 +27,6 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
-
-	"github.com/cloche-dev/cloche/engine"
-	"github.com/cloche-dev/cloche/hostfuncs/mailbox"
 )
 
 // Server answers HTTP requests.
@@ -74,8 +71,9 @@ func New(cfg Config) (*Server, error) {
 		own.Policy = own.Policy.withDefaults()
 		setDefault(&own.Policy.MaxRuns, cfg.MaxRuns)
 		setDefault(&own.Policy.MaxSessions, cfg.MaxSessions)
-		own.mailbox, _ = mailbox.New(own.Policy.Mailbox...) // both were checked above
-		own.shared, _ = engine.NewSharedFolders(own.Policy.Shared)
+		if err := own.meet(); err != nil {
+			return nil, fmt.Errorf("new server: key %q: %w", own.Name, err)
+		}
 		s.keys = append(s.keys, &own)
 	}
 	s.ended, s.end = context.WithCancelCause(context.Background())

@@ -104,8 +104,9 @@ func newAgents(eng *engine.Engine) *mcp.Handler {
 		p := key.Policy
 		l := p.Limits
 		l.OutputBytes = min(l.OutputBytes, modelOutput)
+		tools, shared := key.Together()
 		return key.Name, mcp.Config{
-			Engine: eng, Options: engine.Options{Env: p.Env, Limits: l, Network: p.Network, Packages: p.Packages, Review: p.Review},
+			Engine: eng, Options: engine.Options{Env: p.Env, Limits: l, Network: p.Network, Packages: p.Packages, Review: p.Review, Tools: tools, Shared: shared},
 			Version: version(),
 		}
 	})

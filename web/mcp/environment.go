@@ -86,6 +86,9 @@ func (c *connection) describe(ctx context.Context, _ *sdk.CallToolRequest, _ str
 	for _, m := range c.cfg.Options.Mounts {
 		out.Mounts = append(out.Mounts, mountInfo{m.Guest, string(m.Mode)})
 	}
+	for _, m := range c.cfg.Options.Shared {
+		out.Mounts = append(out.Mounts, mountInfo{m.Folder.Path, string(m.Mode)})
+	}
 	for _, language := range []string{engine.Python, engine.JavaScript} {
 		info, err := c.environment.of(ctx, c.cfg, language)
 		if err != nil {
