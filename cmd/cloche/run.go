@@ -197,7 +197,8 @@ func (c *runCmd) programs(stdin io.Reader) ([]program, error) {
 }
 
 var languages = map[string]string{
-	".py": engine.Python, ".js": engine.JavaScript, ".mjs": engine.JavaScript, ".ts": engine.TypeScript,
+	".py": engine.Python, ".js": engine.JavaScript, ".mjs": engine.JavaScript, ".cjs": engine.JavaScript,
+	".ts": engine.TypeScript, ".mts": engine.TypeScript, ".cts": engine.TypeScript, ".tsx": engine.TypeScript, ".jsx": engine.TypeScript,
 }
 
 func (c *runCmd) languageOf(file string) string {

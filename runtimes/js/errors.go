@@ -140,6 +140,7 @@ var missingGlobals = map[string]string{
 	"XMLHttpRequest": "Use fetch instead of XMLHttpRequest.",
 	"alert":          "There is no browser here; use console.log.",
 	"prompt":         "There is nobody to ask; read standard input with fs.readFileSync(0, \"utf8\").",
+	"React":          "JSX becomes calls of React.createElement, and there is no React here; build text, or define React yourself.",
 	"Deno":           "This is a Node-like environment, not Deno; use node:fs and process.",
 	"Bun":            "This is a Node-like environment, not Bun; use node:fs and process.",
 	"WebAssembly":    "WebAssembly is not available to programs in this sandbox.",

@@ -48,6 +48,8 @@ const (
 	classFloat64                = 33
 	classMap                    = 36
 	classSet                    = 37
+	classMapIterator            = 44
+	classSetIterator            = 45
 	classProxy                  = 51
 	classResolve                = 53 // and on to classAsyncReject: functions of promises
 	classAsyncReject            = 57
@@ -215,11 +217,52 @@ func (h heap) array(o object) (items, length uint32) {
 	return h.u32(uint32(o) + 28), min(length, h.u32(uint32(o)+32))
 }
 
+// iterator is what an iterator of a Map or Set keeps of itself.
+type iterator struct {
+	of   value // the Map or Set; undefined at the end
+	kind uint32
+	past uint32 // items that it has given and that are still there
+}
+
+// iterator reads v, an iterator of a Map or Set:
+//
+//	JSMapIteratorData  JSValue of  kind (4)  JSMapRecord *current
+//	JSMapRecord        references (4)  deleted (1)  JSMapState *  links (16)  key, value (16)
+func (h heap) iterator(v value) iterator {
+	o, ok := objectAt(v)
+	if class := h.class(o); !ok || class != classMapIterator && class != classSetIterator {
+		return iterator{of: undefined}
+	}
+	data := h.u32(uint32(o) + 24)
+	it := iterator{of: value(h.u64(data)), kind: h.u32(data + 8)}
+	of, ok := objectAt(it.of)
+	if class := h.class(of); !ok || class != classMap && class != classSet {
+		return iterator{of: undefined, kind: it.kind}
+	}
+	current := h.u32(data + 12)
+	if current == 0 {
+		return it
+	}
+	const linkAt, maxItems = 12, 1 << 20
+	head := h.u32(uint32(of)+24) + 4
+	for link, n := h.u32(head+4), 0; link != head && n < maxItems; link, n = h.u32(link+4), n+1 {
+		record := link - linkAt
+		if h.u32(record+4)&0xff == 0 {
+			it.past++
+		}
+		if record == current {
+			return it
+		}
+	}
+	return it
+}
+
 // probeHeap checks that objects lie in memory as heap reads them, and finds where the atoms are.
 func (in *interp) probeHeap() error {
 	v, err := in.evalTrusted(`({
 		text: "text", wide: "数", rope: "r".repeat(9000) + Math.random(), int: 7, float: 2.5, get: [1, 2, "three"], typed: new Uint16Array([8, 9]),
 		map: new Map([[1, 2]]), big: -(2n ** 40n), date: new Date(5), f() {}, proxy: new Proxy({}, {}), set: new Set([1, 2, 3]), get accessor() { return 1 },
+		iterator: (() => { const it = new Map([[1, 2], [3, 4], [5, 6]]).entries(); it.next(); it.next(); return it })(), setIterator: new Set([1]).values(),
 	})`, "cloche:probe")
 	if err != nil {
 		return err
@@ -229,7 +272,7 @@ func (in *interp) probeHeap() error {
 	b.NameAtom, b.LengthAtom, b.ConstructorAtom = in.atom("name"), in.atom("length"), in.atom("constructor") // of the interpreter's own
 	o, _ := objectAt(v)
 	list := h.properties(o, mostNames)
-	if len(list) != 14 {
+	if len(list) != 16 {
 		return errors.New("the properties of an object are not where they should be")
 	}
 	for b.AtomsAt = 4; b.AtomsAt < 4096; b.AtomsAt += 4 {
@@ -264,6 +307,10 @@ func (in *interp) probeHeap() error {
 		if got := c.preview(list[i].value); got != want {
 			return errors.New("values are not where they should be: " + got + " is not " + want)
 		}
+	}
+	if it, set := h.iterator(list[14].value), h.iterator(list[15].value); it.past != 2 || it.kind != 2 || set.past != 0 || set.kind != 0 ||
+		h.class(object(uint32(it.of))) != classMap {
+		return errors.New("iterators are not as they should be")
 	}
 	if c.tell("", list[7].value).Length == nil || *c.tell("", list[12].value).Length != 3 || list[13].flags&propKind != propAccessor ||
 		c.kind(list[9].value) != "Date" {

@@ -68,6 +68,9 @@ const (
 	peekPromiseResult = 1
 	peekProxyTarget   = 2 // -> the target, or undefined when it is no proxy
 	peekClass         = 3 // -> the number of the interpreter's class, 0 for what is no object
+	peekIterated      = 4 // -> the Map or Set of an iterator, or undefined when that is at its end
+	peekIteratorKind  = 5 // -> 0 keys (of a Set: its values), 1 values, 2 both
+	peekIteratorPast  = 6 // -> how many items the iterator has given
 )
 
 // arguments are what the guest called a host function with.
@@ -489,6 +492,15 @@ func (in *interp) peek(a arguments) uint64 {
 		if promise {
 			return in.box(value(in.call("JS_PromiseResult", uint64(in.b.Ctx), uint64(v))))
 		}
+	case peekIterated, peekIteratorKind, peekIteratorPast:
+		it := heap{in.g.Memory(), in.b}.iterator(v)
+		switch a.int(0) {
+		case peekIteratorKind:
+			return in.number(float64(it.kind))
+		case peekIteratorPast:
+			return in.number(float64(it.past))
+		}
+		return in.box(value(in.call("JS_DupValue", uint64(in.b.Ctx), uint64(it.of))))
 	case peekProxyTarget:
 		if v.tag() == tagObject && in.call32("JS_IsProxy", uint64(v)) != 0 {
 			return in.box(value(in.call("JS_GetProxyTarget", uint64(in.b.Ctx), uint64(v))))

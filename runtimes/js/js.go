@@ -127,7 +127,8 @@ var guestFuncs = []string{
 	"describe",                   // (error) -> JSON of report
 	"makeError",                  // (JSON of name, message, code) -> error
 	"fatal",                      // (error, origin) -> whether a listener of process took it
-	"exiting",                    // (code) runs the listeners of "beforeExit" and "exit"
+	"idle",                       // (code) runs the listeners of "beforeExit": nothing is left to do
+	"exiting",                    // (code) runs the listeners of "exit"
 	"moduleSource",               // (name of a builtin) -> its source as an ES module
 	"jsonModule", "commonModule", // (text or file, file) -> the source of an ES module
 	"reveal",     // (names, parted by spaces) makes names of Node's global; see nodenames.go
@@ -156,7 +157,7 @@ var guestFiles embed.FS
 
 // guestOrder is the order in which guest/*.js run; each builds on those before.
 var guestOrder = []string{
-	"core.js", "inspect.js", "errors.js", "console.js", "timers.js", "events.js", "encoding.js", "buffer.js", "web.js",
+	"core.js", "language.js", "inspect.js", "errors.js", "console.js", "timers.js", "events.js", "encoding.js", "buffer.js", "web.js",
 	"url.js", "clone.js", "locales.js", "intl.js", "path.js", "util.js", "assert.js", "fs.js", "crypto.js", "calls.js", "fetch.js", "tools.js", "process.js", "stream.js",
 	"modules.js",
 }

@@ -60,9 +60,23 @@ func (d *Driver) Turn(ctx context.Context, g vm.Guest, info runtimes.BootInfo, t
 		out, err = in.run(s)
 	}
 	if err == nil && t.Session {
+		if !s.suspended {
+			in.dropUninitialized()
+		}
 		out.State = in.card()
 	}
 	return out, err
+}
+
+// dropUninitialized removes the names whose declarations the turn did not come to: nothing could give them a value any
+// more, and a later turn could neither set them nor ask for their type.
+func (in *interp) dropUninitialized() {
+	o, _ := objectAt(in.b.Lexicals)
+	for _, p := range (heap{in.g.Memory(), in.b}).properties(o, maxNames) {
+		if p.value.tag() == tagUninitialized && p.flags&propKind == propNormal {
+			in.undeclareAtom(p.atom)
+		}
+	}
 }
 
 // reseed gives Math.random a state of its own: the image's would repeat in every instance.
@@ -173,7 +187,7 @@ func (in *interp) run(s *turn) (runtimes.Outcome, error) {
 		return in.stopped(s)
 	}
 	if !s.Session && !module {
-		return in.finish(s, in.eval(src, s.name(), flags), flags&evalAsync != 0)
+		return in.finish(s, in.eval(src, s.name(), flags), s.Module, flags&evalAsync != 0)
 	}
 	fn := in.eval(src, s.name(), flags|evalCompileOnly)
 	if fn.exception() {
@@ -187,7 +201,7 @@ func (in *interp) run(s *turn) (runtimes.Outcome, error) {
 		}
 	}
 	v := value(in.call("JS_EvalFunction", uint64(in.b.Ctx), uint64(fn)))
-	return in.finish(s, v, flags&evalAsync != 0)
+	return in.finish(s, v, module || s.Module, flags&evalAsync != 0)
 }
 
 // redeclare makes the top-level declarations of the compiled script fn lawful whatever earlier turns
@@ -269,7 +283,7 @@ func (in *interp) link(s *turn) (out runtimes.Outcome, ended bool, err error) {
 }
 
 // finish takes the result of the main script to the end of the turn.
-func (in *interp) finish(s *turn, v value, async bool) (runtimes.Outcome, error) {
+func (in *interp) finish(s *turn, v value, module, async bool) (runtimes.Outcome, error) {
 	if v.exception() {
 		if out, ended, err := in.survive(s, in.takeException(), "uncaughtException"); ended || err != nil {
 			return out, err
@@ -286,8 +300,10 @@ func (in *interp) finish(s *turn, v value, async bool) (runtimes.Outcome, error)
 		}
 		v, async = undefined, false
 	}
+	// Node runs the jobs of a module before its ticks.
+	s.detached = module || async && in.call32("JS_PromiseState", uint64(in.b.Ctx), uint64(v)) == promisePending
 	s.suspendable = s.Session
-	out, ended, err := in.loop(s, nil)
+	out, ended, err := in.settle(s)
 	if s.suspended {
 		out.Suspended, err = in.suspend(s, v, async)
 	}
@@ -334,7 +350,24 @@ func (in *interp) resume(s *turn) (runtimes.Outcome, error) {
 		return runtimes.Outcome{}, fmt.Errorf("resume the turn: %w", err)
 	}
 	s.exitCode, s.codeSet, s.listens, s.calls = p.ExitCode, p.CodeSet, p.Listens, true
-	return in.finish(s, p.Value, p.Async)
+	return in.finish(s, p.Value, false, p.Async)
+}
+
+// settle is the loop to its end, with what listeners of "beforeExit" make of that.
+func (in *interp) settle(s *turn) (out runtimes.Outcome, ended bool, err error) {
+	for {
+		if out, ended, err = in.loop(s, nil); ended || err != nil || !s.listens || s.suspended {
+			return out, ended, err
+		}
+		if in.invoke(in.b.Funcs["idle"], intValue(int32(s.exitCode))).exception() {
+			if out, ended, err = in.survive(s, in.takeException(), "uncaughtException"); ended || err != nil {
+				return out, ended, err
+			}
+		}
+		if !s.timers && !s.calls && !s.ticks && in.call32("JS_IsJobPending", uint64(in.b.Runtime)) == 0 {
+			return out, false, nil
+		}
+	}
 }
 
 // completion is the value of the last expression of a script that may await: its promise was fulfilled

@@ -63,6 +63,9 @@
       this.#line(this.#out, [`${label}: ${n}`]);
     }
 
+    profile() {}
+    profileEnd() {}
+    timeStamp() {}
     countReset(label = "default") {
       label = `${label}`;
       if (!this.#counts.delete(label)) this.#line(this.#err, [`Warning: Count for '${label}' does not exist`]);

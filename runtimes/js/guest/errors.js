@@ -62,8 +62,24 @@
         return typeof stack === "string" && isRaw(stack) ? compose(this, stack) : stack;
       },
     }.__lookupGetter__("stack"),
-    set: native.set,
+    set: { // an own property in V8, whatever the value
+      set stack(value) {
+        if (!Reflect.defineProperty(this, "stack", { value, writable: true, configurable: true, enumerable: false })) {
+          throw new TypeError("Cannot assign to read only property 'stack' of object");
+        }
+      },
+    }.__lookupSetter__("stack"),
   });
+
+  // JSON.stringify(error, Object.getOwnPropertyNames(error)) is how many programs write an error down.
+  const ownNames = Object.getOwnPropertyNames;
+  Object.getOwnPropertyNames = {
+    getOwnPropertyNames(target) {
+      const names = ownNames(target);
+      if (cloche.is.error(target) && !hasOwn(target, "stack")) names.unshift("stack");
+      return names;
+    },
+  }.getOwnPropertyNames;
 
   Error.captureStackTrace = {
     captureStackTrace(target, above) {

@@ -21,11 +21,13 @@
 
   class Headers {
     #map = new Map(); // lower case -> [values]
+    #given = new Map(); // lower case -> the name as it was given, for inspect
     constructor(init = undefined) {
       if (init === undefined || init === null) return;
       if (typeof init !== "object") throw cloche.wrongType("init", "an object", init);
       if (init instanceof Headers) {
         for (const [name, values] of init.#map) this.#map.set(name, [...values]);
+        this.#given = new Map(init.#given);
       } else if (typeof init[Symbol.iterator] === "function") {
         for (const pair of init) {
           if (pair.length !== 2) throw new TypeError("Headers constructor: expected name/value pair to be length 2");
@@ -38,7 +40,9 @@
     #name(name) {
       name = `${name}`;
       if (!token.test(name)) throw new TypeError(`Headers: ${cloche.quote(name)} is an invalid header name.`);
-      return name.toLowerCase();
+      const lower = name.toLowerCase();
+      if (!this.#map.has(lower)) this.#given.set(lower, name);
+      return lower;
     }
     #value(name, value) {
       value = `${value}`.replace(/^[\t\n\r ]+|[\t\n\r ]+$/g, "");
@@ -70,7 +74,11 @@
     *values() { for (const [, value] of this.entries()) yield value; }
     [Symbol.iterator]() { return this.entries(); }
     get [Symbol.toStringTag]() { return "Headers"; }
-    [custom](depth, options, inspect) { return `Headers ${inspect(Object.fromEntries(this), options)}`; }
+    [custom](depth, options, inspect) {
+      const shown = {};
+      for (const [name, values] of this.#map) shown[this.#given.get(name)] = values.join(", ");
+      return `Headers ${inspect(shown, options)}`;
+    }
   }
 
   class FormData {

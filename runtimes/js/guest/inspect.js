@@ -30,7 +30,6 @@
     Boolean: uncurry(Boolean.prototype.valueOf), BigInt: uncurry(BigInt.prototype.valueOf),
     Symbol: uncurry(Symbol.prototype.valueOf),
   };
-  const deref = uncurry(WeakRef.prototype.deref);
 
   // The interpreter's class of an object, which no program can fake. The numbers are learnt from samples.
   const classOf = (value) => cloche.peek(3, value);
@@ -48,6 +47,8 @@
   sample("RegExp", /x/);
   sample("Map", new Map());
   sample("Set", new Set());
+  sample("MapIterator", new Map().values());
+  sample("SetIterator", new Set().values());
   sample("WeakMap", new WeakMap());
   sample("WeakSet", new WeakSet());
   sample("WeakRef", new WeakRef({}));
@@ -400,6 +401,15 @@
         braces[0] = `${prefix(name, tag, "Promise")}{`;
         entries = formatPromise;
         break;
+      case "MapIterator":
+      case "SetIterator": {
+        const pairs = cloche.peek(5, value) === 2;
+        keys = keysOf(ctx, value);
+        braces = [`[${class_ === "MapIterator" ? "Map" : "Set"} ${pairs ? "Entries" : "Iterator"}] {`, "}"];
+        kind = pairs ? "array" : "object";
+        entries = formatIterator;
+        break;
+      }
       case "WeakSet":
       case "WeakMap":
         keys = keysOf(ctx, value);
@@ -408,8 +418,8 @@
         break;
       case "WeakRef":
         keys = keysOf(ctx, value);
+        if (keys.length === 0) return `${prefix(name, tag, "WeakRef")}{}`;
         braces[0] = `${prefix(name, tag, "WeakRef")}{`;
-        entries = (ctx, value, depth) => [format(ctx, deref(value), depth)];
         break;
       case "Number":
       case "String":
@@ -650,6 +660,29 @@
     }
     ctx.indent -= 2;
     if (mapSize(value) > limit) output.push(more(mapSize(value) - limit));
+    return output;
+  }
+
+  // What an iterator of a Map or Set has still to give, which it goes on to give.
+  function formatIterator(ctx, value, depth) {
+    const of = cloche.peek(4, value);
+    if (of === undefined) return [];
+    const what = cloche.peek(5, value); // 0 keys, 1 values, 2 both
+    const isMap = kindOf(of) === "Map";
+    const it = isMap ? mapEntries(of) : setValues(of);
+    const size = isMap ? mapSize(of) : setSize(of);
+    const past = cloche.peek(6, value);
+    const output = [];
+    ctx.indent += 2;
+    for (let i = 0; i < size && output.length < ctx.maxArrayLength; i++) {
+      const item = isMap ? mapNext(it).value : setNext(it).value;
+      if (i < past) continue;
+      const [key, held] = isMap ? item : [item, item];
+      if (what === 2) output.push(`[ ${format(ctx, key, depth)}, ${format(ctx, held, depth)} ]`);
+      else output.push(format(ctx, what === 0 ? key : held, depth));
+    }
+    ctx.indent -= 2;
+    if (size - past > output.length) output.push(more(size - past - output.length));
     return output;
   }
 

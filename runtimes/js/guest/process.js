@@ -22,6 +22,8 @@
     });
   }
 
+  cloche.idle = (code) => { process.emit("beforeExit", code); };
+
   cloche.exiting = (code) => {
     try {
       process.emit("exit", code);
