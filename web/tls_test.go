@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"strings"
 	"testing"
 	"time"
@@ -30,9 +31,15 @@ func TestTLS(t *testing.T) {
 	transport.ForceAttemptHTTP2 = true
 	client := &http.Client{Transport: transport}
 	defer transport.CloseIdleConnections()
+	connections := 0
+	trace := &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) {
+		if !c.Reused {
+			connections++
+		}
+	}}
 	send := func(r *http.Request) *http.Response {
 		t.Helper()
-		res, err := client.Do(r)
+		res, err := client.Do(r.WithContext(httptrace.WithClientTrace(t.Context(), trace)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,6 +72,10 @@ func TestTLS(t *testing.T) {
 		if status, b := whole(r); status != want || json.Unmarshal(b, &e) != nil || e.Error.Message == "" {
 			t.Errorf("%d %s, want %d", status, b, want)
 		}
+	}
+
+	if connections != 1 {
+		t.Errorf("%d connections were needed: a refusal must not end one that others share", connections)
 	}
 
 	res := send(s.request("POST", "/v1/execute", object{"code": "print(1, flush=True)\nimport time; time.sleep(60)"}, "Accept: text/event-stream"))
