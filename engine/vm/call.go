@@ -72,6 +72,8 @@ func (i *Instance) Run(ctx context.Context, m *Meter, do func(context.Context) e
 	}
 	m.since = time.Since(epoch)
 	i.give(m)
+	running.Add(1)
+	defer running.Add(-1)
 	defer m.rise()
 	var err error
 	i.linear.While(func() { err = do(&frame{Context: ctx, inst: i, meter: m}) })
