@@ -75,6 +75,7 @@ type Engine struct {
 	templates templates
 	live      *sessions
 	store     *store // or nil
+	failures  failures
 	packages  packages
 
 	// mu guards closed, and that nothing is added to open after it.
@@ -196,6 +197,7 @@ func (e *Engine) Close() error {
 	}
 	errs := []error{e.live.close()}
 	e.open.Wait()
+	e.failures.dropAll()
 	if e.store != nil {
 		errs = append(errs, e.store.lock.Close())
 	}

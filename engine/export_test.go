@@ -3,11 +3,14 @@ package engine
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/cloche-dev/cloche/engine/memimage"
 	"github.com/cloche-dev/cloche/engine/vm"
+	"github.com/cloche-dev/cloche/runtimes"
+	"github.com/cloche-dev/cloche/runtimes/js"
 )
 
 // CheckIdle compares every idle instance of a language with its image, byte for byte, and with what a fresh instance
@@ -102,4 +105,18 @@ func InstanceOf(s *Session) *vm.Instance {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.sb.inst
+}
+
+// FailedBytes is what the engine keeps of turns that were stopped.
+func FailedBytes(e *Engine) uint64 {
+	e.failures.mu.Lock()
+	defer e.failures.mu.Unlock()
+	return e.failures.bytes
+}
+
+// Told is the report that is made of what a stopped interpreter tells.
+func Told(parts ...json.RawMessage) Autopsy {
+	f := &failure{lang: &loaded{Baked: &runtimes.Baked{Driver: js.New()}}, name: "main.js", code: "line 1\nline 2"}
+	f.tell(parts, nil)
+	return f.about
 }

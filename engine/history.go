@@ -205,8 +205,7 @@ func stateCard(text json.RawMessage) *StateCard {
 	}
 	for _, list := range [][]StateName{c.Added, c.Changed} {
 		for i := range list {
-			list[i].Name, list[i].Type, list[i].Preview = shorten(list[i].Name), shorten(list[i].Type), shorten(list[i].Preview)
-			list[i].Shape = list[i].Shape[:min(len(list[i].Shape), 32)]
+			list[i] = list[i].bounded()
 		}
 	}
 	for i := range c.Removed {
@@ -216,6 +215,13 @@ func stateCard(text json.RawMessage) *StateCard {
 		return nil
 	}
 	return &c
+}
+
+// bounded is n with no text or list longer than it may be.
+func (n StateName) bounded() StateName {
+	n.Name, n.Type, n.Preview = shorten(n.Name), shorten(n.Type), shorten(n.Preview)
+	n.Shape = n.Shape[:min(len(n.Shape), 32)]
+	return n
 }
 
 func shorten(s string) string {

@@ -195,3 +195,61 @@ print(os.urandom(8).hex(), random.random(), np.random.rand())
 		}
 	}
 }
+
+// TestTenThousandCopiesDrawApart draws in as many copies of one session, forked and restored, which all have its generators.
+func TestTenThousandCopiesDrawApart(t *testing.T) {
+	ctx := context.Background()
+	for language, tt := range map[string]struct {
+		copies       int
+		before, code string
+	}{
+		engine.JavaScript: {10_000, "Math.random()", "console.log(Math.random(), crypto.randomUUID(), crypto.getRandomValues(new Uint8Array(8)).join())"},
+		engine.Python: {
+			1_000, "import os, random, numpy as np\nr = random.Random(); g = np.random.default_rng()",
+			"print(os.urandom(8).hex(), random.random(), np.random.rand(), r.random(), g.random())",
+		},
+	} {
+		copies := tt.copies
+		if testing.Short() {
+			copies /= 20
+		}
+		s, err := testEngine(t).Open(ctx, engine.Options{Language: language})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		turn(t, s, engine.Turn{Code: tt.before})
+		sn, err := s.Snapshot(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer sn.Close()
+		seen := map[string]bool{}
+		for drawn := 0; drawn < copies; {
+			batch, err := s.Fork(ctx, min(50, copies-drawn))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := testEngine(t).Restore(ctx, sn)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range append(batch, r) {
+				for at, number := range strings.Fields(turn(t, c, engine.Turn{Code: tt.code}).Stdout) {
+					key := fmt.Sprint(at, number)
+					if seen[key] {
+						t.Errorf("%s: two of %d copies drew %s", language, drawn, number)
+					}
+					seen[key] = true
+				}
+				if err := c.Close(); err != nil {
+					t.Error(err)
+				}
+				drawn++
+			}
+		}
+		if len(seen) < 3*copies {
+			t.Errorf("%s: only %d different values in %d copies", language, len(seen), copies)
+		}
+	}
+}

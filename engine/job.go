@@ -55,6 +55,10 @@ type Options struct {
 	// IdleTimeout and MaxLifetime end a session that nobody has used for so long, or that has lived for so long: a turn that
 	// runs then is interrupted. Zero means never. A suspended session is not idle.
 	IdleTimeout, MaxLifetime time.Duration
+	// Autopsy is how long the state of a turn that was stopped from outside (by fuel, memory or time after the interrupt was
+	// ignored, or by a trap) can be asked what it was doing, up to ten minutes; see Session.Autopsy. Only the last one of a
+	// session is kept. Zero: none is.
+	Autopsy time.Duration
 	// Labels are for whoever opened the session: they are told with it and stored with it.
 	Labels map[string]string
 	// Template is the name of one that was built (see Engine.BuildTemplate), from which the sandbox starts. Empty: from the
@@ -182,6 +186,9 @@ func (o Options) check() error {
 	}
 	for _, m := range o.Shared {
 		errs = append(errs, m.check())
+	}
+	if o.Autopsy < 0 || o.Autopsy > maxAutopsyTime {
+		errs = append(errs, fmt.Errorf("autopsy is %s, must be from 0s to %s", o.Autopsy, maxAutopsyTime))
 	}
 	for k, v := range o.Env {
 		if k == "" || strings.ContainsAny(k, "=\x00") || strings.Contains(v, "\x00") {

@@ -40,6 +40,7 @@ type sandbox struct {
 	session bool
 	seated  bool            // it has one of the places for live sandboxes
 	copied  bool            // the next turn must renew random generators; see state.copied
+	failed  *failure        // what is kept of the last turn, if it was cut
 	asked   <-chan struct{} // closed to interrupt the turn gently; see Session.Interrupt
 }
 
@@ -123,6 +124,7 @@ func (s *sandbox) discard() {
 // run runs one turn, or with from the rest of a suspended one. After it s.inst is nil when the turn was cut.
 func (s *sandbox) run(ctx context.Context, t Turn, from *resumption) (*Result, error) {
 	begun := time.Now()
+	s.failed = nil
 	lim := t.Limits.Or(s.limits)
 	if err := lim.Validate(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
@@ -168,6 +170,9 @@ func (s *sandbox) run(ctx context.Context, t Turn, from *resumption) (*Result, e
 		res.cut = err != nil
 	}
 	if res.cut {
+		if err == nil {
+			s.failed = s.fail(res, r, t, turn.Name)
+		}
 		s.discard()
 	} else if err == nil {
 		res.FilesChanged = s.tree.changes(mark)

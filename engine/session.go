@@ -48,6 +48,7 @@ type Session struct {
 	// infoMu is held for moments only, and guards what can be asked while a turn runs.
 	infoMu sync.Mutex
 	info   SessionInfo
+	failed *failure      // of the last turn that was cut, if that was to be kept
 	ask    chan struct{} // of the turn that runs; nil between turns, and once it was closed
 }
 
@@ -178,6 +179,9 @@ func (s *Session) step(ctx context.Context, t Turn, from *resumption) (*Result, 
 		return nil, err
 	}
 	res, err := s.sb.run(ctx, t, from)
+	if s.sb.failed != nil {
+		s.blame(s.sb.failed)
+	}
 	if err == nil && s.undoes(res, from) && s.sb.inst != nil {
 		s.sb.vacate() // it came back in order
 	}
@@ -274,6 +278,7 @@ func (s *Session) end(why error) error {
 		s.filesMu.Unlock()
 	}
 	s.eng.live.remove(s.id)
+	s.blame(nil)
 	if s.stored {
 		why = errors.Join(why, s.eng.store.remove(s.id))
 	}

@@ -82,15 +82,16 @@ type storedOptions struct {
 	IdleTimeout  time.Duration `json:"idle_timeout,omitempty"`
 	MaxLifetime  time.Duration `json:"max_lifetime,omitempty"`
 	Repeatable   bool          `json:"repeatable,omitempty"`
+	Autopsy      time.Duration `json:"autopsy,omitempty"`
 }
 
 func (o Options) stored() storedOptions {
-	return storedOptions{o.Language, o.Env, o.Mounts, o.Limits, o.Seed, o.Clock, o.OnError, o.Packages, o.Review, o.Template, o.HistoryBytes, o.IdleTimeout, o.MaxLifetime, o.Repeatable}
+	return storedOptions{o.Language, o.Env, o.Mounts, o.Limits, o.Seed, o.Clock, o.OnError, o.Packages, o.Review, o.Template, o.HistoryBytes, o.IdleTimeout, o.MaxLifetime, o.Repeatable, o.Autopsy}
 }
 
 func (o storedOptions) options() Options {
 	return Options{Language: o.Language, Env: o.Env, Mounts: o.Mounts, Limits: o.Limits, Seed: o.Seed, Clock: o.Clock, OnError: o.OnError, Packages: o.Packages, Review: o.Review, Template: o.Template,
-		HistoryBytes: o.HistoryBytes, IdleTimeout: o.IdleTimeout, MaxLifetime: o.MaxLifetime, Repeatable: o.Repeatable}
+		HistoryBytes: o.HistoryBytes, IdleTimeout: o.IdleTimeout, MaxLifetime: o.MaxLifetime, Repeatable: o.Repeatable, Autopsy: o.Autopsy}
 }
 
 // counter counts what is written.

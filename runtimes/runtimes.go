@@ -32,7 +32,15 @@ type Driver interface {
 	// Interrupt asks the running program to stop at its next chance, by the language's own means. It is
 	// called from inside a host function of the running guest (fuel refill, sleep), at the soft deadline.
 	Interrupt(ctx context.Context, g vm.Guest, info BootInfo) error
+
+	// Autopsy has an instance, which was given memory and globals of another one that was stopped in a turn, say where that
+	// was and what it holds. Anything may be broken in there: what was told before an error is there beside it. Each part is
+	// JSON of at most MaxAutopsy bytes, an object with the fields "frames" or "globals", in the guest's words.
+	Autopsy(ctx context.Context, g vm.Guest, info BootInfo) ([]json.RawMessage, error)
 }
+
+// MaxAutopsy bounds each part of what is told of a turn that was stopped.
+const MaxAutopsy = 256 << 10
 
 // BootInfo is what a Driver remembers about its image, in its own JSON.
 type BootInfo = json.RawMessage

@@ -114,6 +114,8 @@ func asAPIError(err error) (*apiError, error) {
 		return tooMany("the server has as many sessions as it takes"), nil
 	case errors.Is(err, engine.ErrNoSession):
 		return fail(http.StatusNotFound, codeNotFound, "there is no such session"), nil
+	case errors.Is(err, engine.ErrNoAutopsy):
+		return fail(http.StatusNotFound, codeNotFound, "no turn of the session was stopped from outside, or the time to ask about it is over; a session keeps them if it was made with autopsy_s"), nil
 	case errors.Is(err, engine.ErrClosed):
 		return fail(http.StatusGone, codeExpired, "the session is over"), nil
 	case errors.Is(err, engine.ErrNoTemplate):

@@ -1,7 +1,13 @@
 package web
 
 import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 )
@@ -37,6 +43,50 @@ func FuzzPaths(f *testing.F) {
 		}
 		if p, err := memberPath("/data/in", s); err == nil && p != "/data/in" && !strings.HasPrefix(p, "/data/in/") {
 			t.Errorf("member %q is put at %q", s, p)
+		}
+	})
+}
+
+// FuzzArchive: whatever an uploaded archive holds, its files go below the folder, no more of it is read than may be, and
+// damage is the client's error.
+func FuzzArchive(f *testing.F) {
+	var asTar, asZip bytes.Buffer
+	t, z := tar.NewWriter(&asTar), zip.NewWriter(&asZip)
+	for _, name := range []string{"a.txt", "sub/b", "../up", "/abs"} {
+		_ = t.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: 4})
+		_, _ = t.Write([]byte("text"))
+		w, _ := z.Create(name)
+		_, _ = w.Write([]byte("text"))
+	}
+	_ = t.WriteHeader(&tar.Header{Name: "link", Linkname: "/etc", Typeflag: tar.TypeSymlink})
+	_, _ = t.Close(), z.Close()
+	f.Add(asTar.Bytes(), true)
+	f.Add(asZip.Bytes(), false)
+	f.Fuzz(func(t *testing.T, archive []byte, isTar bool) {
+		put := func(name string, r io.Reader) error {
+			p, err := memberPath("/data/in", name)
+			if err != nil {
+				return err
+			}
+			if p != "/data/in" && !strings.HasPrefix(p, "/data/in/") {
+				t.Errorf("member %q is put at %q", name, p)
+			}
+			_, err = io.CopyN(io.Discard, r, 1<<20)
+			if err == io.EOF {
+				err = nil
+			}
+			return err
+		}
+		var err error
+		if isTar {
+			err = untar(bytes.NewReader(archive), put)
+		} else {
+			err = unzip(bytes.NewReader(archive), 1<<16, put)
+		}
+		_, refused := errors.AsType[*apiError](err)
+		_, tooLarge := errors.AsType[*http.MaxBytesError](err)
+		if err != nil && !refused && !tooLarge {
+			t.Errorf("%v is told as a fault of the service", err)
 		}
 	})
 }

@@ -74,6 +74,7 @@ var operations = map[string]operation{
 	"POST /v1/sessions/:id/fork":           {summary: "Make sessions that go on from this one's state.", request: ForkRequest{}, status: 201, reply: SessionList{}},
 	"POST /v1/sessions/:id/rollback":       {summary: "Go back to an earlier state.", request: RollbackRequest{}, reply: SessionInfo{}},
 	"GET /v1/sessions/:id/history":         {summary: "List the states to which a session can go back.", reply: HistoryList{}},
+	"GET /v1/sessions/:id/autopsy":         {summary: "Say what the last turn that was stopped was doing.", reply: engine.Autopsy{}},
 	"POST /v1/sessions/:id/snapshots":      {summary: "Take a snapshot.", request: SnapshotRequest{}, status: 201, reply: SnapshotInfo{}},
 	"GET /v1/sessions/:id/ws":              {summary: "A WebSocket for turns, their events, input and tool results.", status: 101},
 	"GET /v1/snapshots":                    {summary: "List the key's snapshots.", reply: SnapshotList{}},

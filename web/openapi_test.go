@@ -153,7 +153,7 @@ func TestDescription(t *testing.T) {
 		body         any
 	}{
 		{"GET", "/v1/sessions", nil}, {"GET", p, nil}, {"GET", "/v1/sessions/ses_x", nil}, {"PATCH", p, object{"idle_timeout_s": 60}},
-		{"POST", p + "/execute", object{"code": "x = 1"}}, {"POST", p + "/interrupt", nil}, {"GET", p + "/history", nil},
+		{"POST", p + "/execute", object{"code": "x = 1"}}, {"POST", p + "/interrupt", nil}, {"GET", p + "/history", nil}, {"GET", p + "/autopsy", nil},
 		{"POST", p + "/resume", object{"cancel": true}},
 		{"POST", p + "/rollback", object{"to": 0}}, {"POST", p + "/reset", nil}, {"POST", p + "/fork", object{"count": 1}},
 		{"POST", p + "/snapshots", object{}}, {"GET", "/v1/snapshots", nil}, {"GET", p + "/files", nil}, {"GET", p + "/archive", nil},

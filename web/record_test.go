@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -143,5 +144,45 @@ func TestIdempotency(t *testing.T) {
 	a, b := s.do("POST", "/v1/sessions", object{}, "Idempotency-Key: s").must(201, nil), s.do("POST", "/v1/sessions", object{}, "Idempotency-Key: s").must(201, nil)
 	if string(a.body) != string(b.body) || a.header.Get("Location") != b.header.Get("Location") {
 		t.Errorf("two sessions: %s %s", a.body, b.body)
+	}
+}
+
+// What one key's programs are given, print and name is in no metric, no line of the log, and in nothing that another key can ask for.
+func TestCanaryStaysWithItsKey(t *testing.T) {
+	const other = "another-key-0123456789-0123456789-0123456789"
+	s := serve(t, func(c *web.Config) {
+		c.Keys = append(c.Keys, &web.Key{Name: "other", Hash: web.HashKey(other)})
+	})
+	canary := "canary" + rand.Text()
+	given := object{
+		"language": "javascript", "name": canary + ".js", "args": []string{canary}, "env": object{"GIVEN": canary}, "stdin": canary,
+		"inputs": object{"given": canary}, "files": []object{{"path": canary, "content": canary}},
+	}
+	for code, status := range map[string]string{
+		"console.log(given); given": "ok", "throw new Error(given)": "error",
+		"require('fs').writeFileSync(given, given); console.error(given); for (;;);": "timeout",
+	} {
+		given["code"] = "// " + canary + "\n" + code
+		given["limits"] = object{"timeout_ms": 300}
+		if res := s.run(given, status); status == "ok" && !strings.Contains(res.Stdout, canary) {
+			t.Errorf("%s: its own result lacks the canary: %+v", code, res)
+		}
+	}
+	p := s.session(object{"language": "javascript", "metadata": object{"is": canary}})
+	s.execute(p+"/execute", object{"code": "var given = '" + canary + "'; console.log(given)"}, "ok")
+	seen := map[string]string{"log": s.log.String(), "metrics": string(s.do("GET", "/metrics", nil).must(200, nil).body)}
+	for _, route := range []string{"/v1/sessions", "/v1/snapshots", "/v1/runtimes", "/v1/audit"} {
+		seen[route] = string(s.do("GET", route, nil, "Authorization: Bearer "+other).must(200, nil).body)
+	}
+	for _, route := range []string{p, p + "/history", p + "/files", p + "/autopsy"} {
+		seen[route] = string(s.do("GET", route, nil, "Authorization: Bearer "+other).must(404, nil).body)
+	}
+	for where, text := range seen {
+		if i := strings.Index(text, "canary"); i >= 0 {
+			t.Errorf("%s: %s", where, text[max(0, i-100):min(len(text), i+100)])
+		}
+	}
+	if !strings.Contains(seen["metrics"], "cloche_runs_total") || !strings.Contains(seen["log"], "timeout") {
+		t.Error("the test looks in the wrong places")
 	}
 }

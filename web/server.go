@@ -133,6 +133,7 @@ func (s *Server) table() []route {
 		{"POST", "/v1/sessions/:id/fork", s.forkSession},
 		{"POST", "/v1/sessions/:id/rollback", s.rollbackSession},
 		{"GET", "/v1/sessions/:id/history", s.sessionHistory},
+		{"GET", "/v1/sessions/:id/autopsy", s.sessionAutopsy},
 		{"POST", "/v1/sessions/:id/snapshots", s.createSnapshot},
 		{"GET", "/v1/sessions/:id/ws", s.sessionSocket},
 

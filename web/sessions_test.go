@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cloche-dev/cloche/engine"
 	"github.com/cloche-dev/cloche/web"
 )
 
@@ -219,4 +220,29 @@ func TestArchive(t *testing.T) {
 	_, _ = tw.Write([]byte("x"))
 	_ = tw.Close()
 	s.do("PUT", p+"/archive", evil.Bytes()).mustFail(400, "invalid_request", "leads out of it")
+}
+
+func TestAutopsy(t *testing.T) {
+	const other = "another-key-0123456789-0123456789-0123456789"
+	s := serve(t, func(c *web.Config) {
+		c.Keys = append(c.Keys, &web.Key{Name: "other", Hash: web.HashKey(other)})
+	})
+	p := s.session(object{"language": "javascript", "autopsy_s": 60})
+	s.do("GET", p+"/autopsy", nil).must(404, nil)
+	s.execute(p+"/execute", object{"code": "const big = 'x'.repeat(1e6)"}, "ok")
+	var res struct {
+		ID      string
+		Autopsy *engine.AutopsyRef
+	}
+	s.do("POST", p+"/execute", object{"code": "function f() {\n  for (;;);\n}\nf()", "limits": object{"fuel": 10_000_000}}).must(200, &res)
+	if res.Autopsy == nil {
+		t.Fatalf("%+v", res)
+	}
+	var about engine.Autopsy
+	s.do("GET", p+"/autopsy", nil).must(200, &about)
+	if about.ID != res.Autopsy.ID || about.Run != res.ID || about.Status != "out_of_fuel" || about.Frames[0].Function != "f" || about.Globals[0].Name != "big" {
+		t.Errorf("%+v", about)
+	}
+	s.do("GET", p+"/autopsy", nil, "Authorization: Bearer "+other).must(404, nil)
+	s.do("POST", "/v1/sessions", object{"autopsy_s": 601}).must(400, nil)
 }

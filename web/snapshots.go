@@ -392,6 +392,19 @@ func (s *Server) sessionHistory(x *exchange, c echo.Context) error {
 	return x.reply(http.StatusOK, list)
 }
 
+// sessionAutopsy says what the last turn that was stopped was doing. The request ends it.
+func (s *Server) sessionAutopsy(x *exchange, c echo.Context) error {
+	sn, err := s.sessions.find(c.Param("id"), x.key)
+	if err != nil {
+		return err
+	}
+	about, err := sn.eng.Autopsy(x.r.Context())
+	if err != nil {
+		return err
+	}
+	return x.reply(http.StatusOK, about)
+}
+
 func (s *Server) leave(k *Key, n int) {
 	for range n {
 		s.sessions.leave(k)

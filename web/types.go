@@ -83,6 +83,9 @@ type SessionRequest struct {
 	OnError string `json:"on_error,omitempty"`
 	// Mounts are folders of the host that the key's policy offers.
 	Mounts []MountRequest `json:"mounts,omitempty"`
+	// AutopsyS is how long, 1 to 600, a turn that was stopped can be asked what it was doing, by GET …/autopsy. Left out: it
+	// cannot.
+	AutopsyS *float64 `json:"autopsy_s,omitempty"`
 	SessionFields
 }
 

@@ -164,6 +164,9 @@ func (i *Instance) Load(c Checkpoint) error {
 	for n, s := range i.saved {
 		s.global.Set(c.Globals[n])
 	}
+	if i.exc != nil {
+		i.exc.Set(0) // of an instance that was stopped there may have been one on its way
+	}
 	return nil
 }
 

@@ -58,7 +58,7 @@ func (in *interp) card() json.RawMessage {
 	}
 	find := finder(before)
 	found := make([]bool, len(before))
-	c.each(func(name string, mark uint64, tell func() told) {
+	c.each(func(name string, mark uint64, _ value, tell func() told) {
 		c.now = append(c.now, known{mark, name})
 		i, ok := find(name)
 		if !ok {
@@ -163,8 +163,8 @@ func appendSome[T any](list []T, more *int, item func() T) []T {
 	return append(list, item())
 }
 
-// each calls do for each name of the session.
-func (c *card) each(do func(name string, mark uint64, tell func() told)) {
+// each calls do for each name of the session; the value of an accessor is undefined.
+func (c *card) each(do func(name string, mark uint64, v value, tell func() told)) {
 	for _, lexical := range []bool{true, false} {
 		o, _ := objectAt(c.b.Lexicals)
 		if !lexical {
@@ -179,10 +179,10 @@ func (c *card) each(do func(name string, mark uint64, tell func() told)) {
 				continue
 			}
 			if p.flags&propKind != propNormal {
-				do(name, uint64(p.value), func() told { return told{Name: name, Type: "accessor"} })
+				do(name, uint64(p.value), undefined, func() told { return told{Name: name, Type: "accessor"} })
 				continue
 			}
-			do(name, c.mark(p.value), func() told { return c.tell(name, p.value) })
+			do(name, c.mark(p.value), p.value, func() told { return c.tell(name, p.value) })
 		}
 	}
 }

@@ -57,7 +57,7 @@ func FuzzCard(f *testing.F) {
 		b := &boot{Runtime: at(), AtomsAt: at(), Known: at(), NameAtom: 1, LengthAtom: 2, ConstructorAtom: 3}
 		b.Global, b.Lexicals = value(at())|objectBits, value(at())|objectBits
 		c := card{heap: heap{mem, b}}
-		c.each(func(name string, mark uint64, tell func() told) {
+		c.each(func(name string, mark uint64, _ value, tell func() told) {
 			told := tell()
 			if n := len(told.Name) + len(told.Type) + len(told.Preview); n > 8192 {
 				t.Errorf("%d bytes for a name", n)

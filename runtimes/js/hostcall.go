@@ -422,6 +422,9 @@ func (in *interp) zone(s *turn, a arguments) uint64 {
 
 // hostTimezoneOffset is env.host_get_timezone_offset(seconds since 1970, high and low half): seconds east of UTC.
 func hostTimezoneOffset(ctx context.Context, _ vm.Guest, stack []uint64) {
+	if s := turnOf(ctx); s.observe != nil {
+		s.observe()
+	}
 	sec := int64(stack[0]<<32 | stack[1]&math.MaxUint32)
 	_, east := time.Unix(sec, 0).In(turnOf(ctx).location()).Zone()
 	stack[0] = uint64(uint32(east))

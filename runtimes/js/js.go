@@ -22,6 +22,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -35,7 +36,7 @@ const Language = "javascript"
 
 // keepExports are the exports of quickjs.wasm that the driver calls. The others may be dropped.
 var keepExports = []string{
-	"memory", "__stack_pointer", "_initialize", "wasm_malloc", "wasm_free",
+	"memory", stackPointer, "_initialize", "wasm_malloc", "wasm_free",
 	"qjs_init", "qjs_get_runtime_ptr", "qjs_get_context_ptr", "qjs_get_quickjs_version",
 	"qjs_set_interrupt_handler", "qjs_set_promise_rejection_handler", "qjs_set_module_loader",
 	"qjs_new_host_function", "qjs_get_undefined", "qjs_new_number", "qjs_new_string", "qjs_new_array_buffer",
@@ -91,6 +92,10 @@ type boot struct {
 	// Scratch is a buffer of scratchSize bytes for text on its way in, Cell takes out parameters, Args
 	// arguments. Names is where the file name of a turn is put.
 	Scratch, Cell, Args, Name uint32
+	// Tracing is the address of a byte that is 1 while the interpreter writes the stack of an error, when it begins no other.
+	Tracing uint32
+	// FirstStack is the top of the stack that the interpreter was made with, and does not use; see moveStack.
+	FirstStack uint64
 
 	// Global is the global object. Lexicals is the one that holds top-level let, const and class; QuickJS has no name for it.
 	Global, Lexicals value
@@ -131,10 +136,11 @@ var guestFuncs = []string{
 	"exiting",                    // (code) runs the listeners of "exit"
 	"moduleSource",               // (name of a builtin) -> its source as an ES module
 	"jsonModule", "commonModule", // (text or file, file) -> the source of an ES module
-	"reveal",     // (names, parted by spaces) makes names of Node's global; see nodenames.go
-	"callTool",   // (name, ...arguments) calls a tool -> promise
-	"toolReply",  // (name, reply of opTool) -> promise of what it says
-	"moduleName", // (file, stamp) -> the name of the file as it is now
+	"whereabouts", // () -> JSON of what a stopped program was doing
+	"reveal",      // (names, parted by spaces) makes names of Node's global; see nodenames.go
+	"callTool",    // (name, ...arguments) calls a tool -> promise
+	"toolReply",   // (name, reply of opTool) -> promise of what it says
+	"moduleName",  // (file, stamp) -> the name of the file as it is now
 }
 
 const (
@@ -150,6 +156,10 @@ const (
 	// wazero) before the interpreter refuses, which ends the run by a trap.
 	stackSize    = 2 << 20
 	stackReserve = 512 << 10
+
+	// stackPointer is the global, firstStack what can be used of the stack that the interpreter was made with.
+	stackPointer = "__stack_pointer"
+	firstStack   = 768 << 10
 )
 
 //go:embed guest/*.js
@@ -159,7 +169,7 @@ var guestFiles embed.FS
 var guestOrder = []string{
 	"core.js", "language.js", "inspect.js", "errors.js", "console.js", "timers.js", "events.js", "encoding.js", "buffer.js", "web.js",
 	"url.js", "clone.js", "locales.js", "intl.js", "path.js", "util.js", "assert.js", "fs.js", "crypto.js", "calls.js", "fetch.js", "tools.js", "process.js", "stream.js",
-	"modules.js",
+	"modules.js", "autopsy.js",
 }
 
 // Boot implements [runtimes.Driver].
@@ -222,8 +232,11 @@ func (in *interp) moveStack() error {
 	if !ok {
 		return errNoMemory
 	}
+	if in.b.FirstStack, ok = in.g.GlobalGet(stackPointer); !ok || in.b.FirstStack < firstStack {
+		return errors.New("the stack is not where it was expected")
+	}
 	top := (p + stackSize) &^ 15
-	if !in.g.GlobalSet("__stack_pointer", uint64(top)) {
+	if !in.g.GlobalSet(stackPointer, uint64(top)) {
 		return errors.New("the module exports no __stack_pointer")
 	}
 	in.call("JS_UpdateStackTop", uint64(in.b.Runtime))
@@ -363,7 +376,7 @@ func (in *interp) probe() error {
 	if b.Lexicals.tag() != tagObject || in.call32("JS_HasProperty", uint64(b.Ctx), uint64(b.Lexicals), uint64(atom)) != 1 {
 		return errors.New("top-level declarations are not where they should be")
 	}
-	if err := in.probeRandom(); err != nil {
+	if err := errors.Join(in.probeRandom(), in.probeTracing()); err != nil {
 		return err
 	}
 	if n := int32(in.u32(b.Countdown)); n <= 0 || n > 10_000 {
@@ -392,6 +405,36 @@ func (in *interp) probeReferences() error {
 		in.free(v)
 		in.free(v)
 	}
+	return nil
+}
+
+// probeTracing finds Tracing, from what is 1 in the runtime while the stack of an error is written, and 0 before and after.
+func (in *interp) probeTracing() error {
+	const size = 2048 // of a JSRuntime, and more
+	s := turnOf(in.ctx)
+	defer func() { s.observe = nil }()
+	candidates := make([]int, 0, size)
+	for round := range 2 {
+		var during []byte
+		s.observe = func() { during = bytes.Clone(in.view(in.b.Runtime, size)) }
+		before := bytes.Clone(in.view(in.b.Runtime, size))
+		const src = `Error.prepareStackTrace = () => new Date(0).getTimezoneOffset(); new Error().stack; Error.prepareStackTrace = undefined`
+		if _, err := in.evalTrusted(src, "cloche:probe"); err != nil {
+			return err
+		}
+		after := in.view(in.b.Runtime, size)
+		is := func(i int) bool { return before[i] == 0 && during != nil && during[i] == 1 && after[i] == 0 }
+		for i := range size {
+			if round == 0 && is(i) {
+				candidates = append(candidates, i)
+			}
+		}
+		candidates = slices.DeleteFunc(candidates, func(i int) bool { return !is(i) })
+	}
+	if len(candidates) != 1 {
+		return fmt.Errorf("%d bytes tell that a stack is being written", len(candidates))
+	}
+	in.b.Tracing = in.b.Runtime + uint32(candidates[0])
 	return nil
 }
 
@@ -497,7 +540,8 @@ type turn struct {
 	zones *zones
 	here  *time.Location // see location
 
-	exited      bool // by process.exit
+	observe     func() // while the image is made: the program asks for a time zone
+	exited      bool   // by process.exit
 	exitCode    int
 	codeSet     bool // by process.exitCode or process.exit
 	interrupted bool

@@ -52,6 +52,7 @@ const (
 	opImmortal = 0x06 // addresses of objects whose references are no longer to be counted
 	opDisk     = 0x07 // -> JSON of runtimes.Space
 	opState    = 0x08 // JSON: what a session's turn did to its names
+	opAutopsy  = 0x09 // JSON: a part of what is told of a turn that was stopped
 	opShared   = 0x10 // this and above: the door
 )
 
@@ -111,7 +112,8 @@ type run struct {
 	frame       []byte         // what opTurn answers
 	booted      []byte         // what opBooted brought
 	outcome     *guestOutcome
-	state       []byte // what opState brought
+	state       []byte             // what opState brought
+	autopsy     *[]json.RawMessage // what opAutopsy has brought; nil in a turn
 	interrupted bool
 	unreported  bool // outcome is a guess
 }
@@ -177,6 +179,11 @@ func (r *run) reply(ctx context.Context, mem vm.Memory, request []byte) []byte {
 			panic(err)
 		}
 		return append([]byte{0}, b...)
+	case op == opAutopsy && r.autopsy != nil:
+		if len(payload) <= runtimes.MaxAutopsy && len(*r.autopsy) < maxParts && json.Valid(payload) {
+			*r.autopsy = append(*r.autopsy, payload)
+		}
+		return granted
 	case op == opState:
 		if len(payload) <= runtimes.MaxState {
 			r.state = payload
@@ -272,6 +279,9 @@ type booted struct {
 	None     uint32    `json:"none"`
 	Version  string    `json:"version"`
 	Twisters []twister `json:"twisters"`
+	Ready    []uint32  `json:"ready"`   // what is called before Autopsy
+	Autopsy  uint32    `json:"autopsy"` // the function report of autopsy.py
+	Stack    uint32    `json:"stack"`   // the top of the stack
 }
 
 // twister is a Mersenne twister: 624 words of state and the number of those that are used up.
@@ -321,23 +331,25 @@ func (d *Driver) Boot(ctx context.Context, g vm.Guest) (runtimes.BootInfo, error
 			return nil, fmt.Errorf("boot python: random generator %d: %w", i, err)
 		}
 	}
-	if err := protectStack(ctx, g); err != nil {
+	// Nothing of the guest runs, so the top of its stack is free.
+	top, ok := g.GlobalGet(stackPointer)
+	if !ok || top < autopsyStack {
+		return nil, errors.New("boot python: the stack is not where it was expected")
+	}
+	b.Stack = uint32(top)
+	if err := protectStack(ctx, g, top, stackBytes); err != nil {
 		return nil, fmt.Errorf("boot python: %w", err)
 	}
 	return json.Marshal(b)
 }
 
-// protectStack tells the interpreter where its stack is. Nothing of the guest runs, so its top is free.
-func protectStack(ctx context.Context, g vm.Guest) error {
-	top, ok := g.GlobalGet(stackPointer)
-	if !ok || top < stackBytes {
-		return errors.New("the stack is not where it was expected")
-	}
+// protectStack tells the interpreter where its stack is.
+func protectStack(ctx context.Context, g vm.Guest, top, size uint64) error {
 	state, err := g.Call(ctx, expThreadState)
 	if err != nil {
 		return err
 	}
-	failed, err := g.Call(ctx, expProtectStack, state, top-stackBytes, stackBytes)
+	failed, err := g.Call(ctx, expProtectStack, state, top-size, size)
 	if err == nil && failed != 0 {
 		err = errors.New("the stack cannot be protected")
 	}

@@ -392,7 +392,7 @@ func TestBoot(t *testing.T) {
 		g.Memory().WriteUint32(0x504, 0x70000000)
 		g.ask(ctx, opImmortal, "\x00\x05\x00\x00\x04\x05\x00\x00")
 		told, err := json.Marshal(map[string]any{
-			"turn": fakeTurn, "none": fakeNone, "version": "3.15.0",
+			"turn": fakeTurn, "none": fakeNone, "version": "3.15.0", "ready": []int{5, 6}, "autopsy": 7,
 			"twisters": []any{g.fakeTwister(0x20000, 624, false), g.fakeTwister(0x24000, 3, true)},
 		})
 		if err != nil {
@@ -411,7 +411,7 @@ func TestBoot(t *testing.T) {
 	if err := json.Unmarshal(info, &got); err != nil {
 		t.Fatal(err)
 	}
-	want := booted{Turn: fakeTurn, None: fakeNone, Version: "3.15.0", Twisters: []twister{
+	want := booted{Turn: fakeTurn, None: fakeNone, Version: "3.15.0", Ready: []uint32{5, 6}, Autopsy: 7, Stack: 16 << 20, Twisters: []twister{
 		{Used: 624, At: 0x20040}, {Used: 3, After: true, At: 0x24040},
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {

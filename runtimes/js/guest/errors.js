@@ -9,6 +9,7 @@
   //     "    at f (main.js:2:9)\n    at map (native)\n    at <eval> (main.js:4:3)\n"
   const native = getOwnPropertyDescriptor(Error.prototype, "stack");
   const readFrames = uncurry(native.get);
+  cloche.rawStack = readFrames;
   const nativeCapture = Error.captureStackTrace;
   const errorText = uncurry(Error.prototype.toString);
 

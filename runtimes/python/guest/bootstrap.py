@@ -40,7 +40,7 @@ def bake():
     preload.web_clients()
     preload.science()
 
-    from . import display, host, state, turns, zone
+    from . import autopsy, display, host, state, turns, zone
 
     display.install()
     preload.charts()
@@ -52,5 +52,5 @@ def bake():
         state.renew()
     preload.settle()
     state.forget()
-    host.call_json(host.BOOTED, preload.addresses(turns))
+    host.call_json(host.BOOTED, preload.addresses(turns) | {"ready": [id(f) for f in autopsy.READY], "autopsy": id(autopsy.report)})
     preload.fill_holes()

@@ -11,6 +11,7 @@ TURN, OUTCOME, BOOTED = b"\x01", b"\x02", b"\x03"  # 4 is in start.py
 REHEARSE, IMMORTAL = b"\x05", b"\x06"  # while baking only
 DISK = b"\x07"
 STATE = b"\x08"  # after a session's turn
+AUTOPSY = b"\x09"  # of a turn that was stopped
 # Shared with other languages.
 DISPLAY, TOOL, FETCH, LOG = b"\x10", b"\x11", b"\x12", b"\x13"
 WAIT, CANCEL, READ, TOOLS = b"\x14", b"\x15", b"\x16", b"\x17"

@@ -7,12 +7,12 @@ import sys
 # RecursionError after a fraction of a second, with some 50 MB of frames, and not as a full memory.
 RECURSION_MAX = 100_000
 
-_set = sys.setrecursionlimit
+raw_set = sys.setrecursionlimit
 
 
 def setrecursionlimit(limit, /):
     """Set the maximum depth of the Python interpreter stack to n, or to what the sandbox bears."""
-    _set(min(limit, RECURSION_MAX) if isinstance(limit, int) else limit)
+    raw_set(min(limit, RECURSION_MAX) if isinstance(limit, int) else limit)
 
 
 def install():

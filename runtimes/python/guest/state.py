@@ -141,7 +141,15 @@ _MISSING = object()
 
 _known = {}  # by name: what the last card was made from
 
-_short = reprlib.Repr()
+
+class _Short(reprlib.Repr):
+    def repr_bytes(self, value, level):  # all of it takes four times its size, and as long as that
+        return self.repr_instance(value[:_SHORT], level)
+
+    repr_bytearray = repr_bytes
+
+
+_short = _Short()
 _short.maxlevel = 2
 _short.maxlist = _short.maxtuple = _short.maxset = _short.maxfrozenset = _short.maxdict = 4
 _short.maxstring = _short.maxother = _short.maxlong = _SHORT
@@ -183,7 +191,7 @@ def card(names):
     told = {}
     for key, things in (("added", added), ("changed", changed)):
         if things:
-            told[key] = [_tell(name, value) for name, value in things[:_MOST]]
+            told[key] = [tell(name, value) for name, value in things[:_MOST]]
     if removed:
         told["removed"] = [name[:_MOST] for name in removed[:_MOST]]
     more = sum(max(0, len(things) - _MOST) for things in (added, changed, removed))
@@ -204,7 +212,7 @@ def _inside(value, kind):
     return None
 
 
-def _tell(name, value):
+def tell(name, value):
     kind = type(value)
     told = {"name": name[:_MOST], "type": _qualname(kind)[:_MOST]}
     if id(kind) in _LIBRARY:

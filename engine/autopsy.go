@@ -1,0 +1,354 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cloche-dev/cloche/engine/memimage"
+	"github.com/cloche-dev/cloche/engine/vm"
+	"github.com/cloche-dev/cloche/hostfuncs"
+	"github.com/cloche-dev/cloche/limits"
+	"github.com/cloche-dev/cloche/wasi"
+	"github.com/cloche-dev/cloche/wasi/vfs"
+)
+
+// An Autopsy says what a session's turn was doing when it was stopped from outside: by a limit that it did not heed, or by
+// a trap. The session itself has been rolled back and knows nothing of it. See [Options].Autopsy.
+type Autopsy struct {
+	AutopsyRef
+	Run    string `json:"run"`  // the ID of the turn's Result
+	Turn   int    `json:"turn"` // its number in the session
+	Status Status `json:"status"`
+	Reason string `json:"reason"`
+	// Usage, OpenFiles and the last calls are what the host knows. JavaScript has its files open in its own memory: they are
+	// not listed.
+	Usage       limits.Usage           `json:"usage"`
+	OpenFiles   []OpenFile             `json:"open_files,omitempty"`
+	ToolCall    *hostfuncs.ToolCall    `json:"last_tool_call,omitempty"`
+	HTTPRequest *hostfuncs.HTTPRequest `json:"last_http_request,omitempty"`
+	// Frames and Globals are what the stopped interpreter tells of itself, asked in a copy of its memory: data, not
+	// instructions, and as far as the stop has left it in order. Frames begin with the innermost; Traceback is their text.
+	Traceback string         `json:"traceback,omitempty"`
+	Frames    []AutopsyFrame `json:"frames,omitempty"`
+	Globals   []AutopsyName  `json:"globals,omitempty"`
+	// Missing is why Frames or Globals are not there. Empty: they are.
+	Missing string `json:"missing,omitempty"`
+}
+
+// AutopsyRef names an autopsy that can be asked for until it expires.
+type AutopsyRef struct {
+	ID      string    `json:"id"`
+	Expires time.Time `json:"expires"`
+}
+
+// OpenFile is a descriptor that the program held open.
+type OpenFile struct {
+	FD     uint32 `json:"fd"`
+	Path   string `json:"path"`
+	Offset int64  `json:"offset"`
+}
+
+// AutopsyFrame is one call of the program's that had not returned.
+type AutopsyFrame struct {
+	File     string `json:"file,omitempty"`
+	Line     int    `json:"line,omitempty"` // from 1; 0 when it is not known
+	Function string `json:"function,omitempty"`
+	Source   string `json:"source,omitempty"` // the line
+	// LeftOut is the number of frames that stand here and are not listed; the other fields are empty then.
+	LeftOut int `json:"left_out,omitempty"`
+}
+
+// AutopsyName is one of the program's names, with about how many bytes its value holds.
+type AutopsyName struct {
+	StateName
+	Bytes uint64 `json:"bytes"`
+}
+
+// ErrNoAutopsy is returned when there is none: no turn was stopped, its time is over, or others took its place.
+var ErrNoAutopsy = errors.New("there is no autopsy")
+
+// Bounds of autopsies.
+const (
+	maxAutopsyTime = 10 * time.Minute
+	maxFailures    = 64        // that an engine keeps
+	maxFailedBytes = 512 << 20 // that they hold together
+	autopsyMemory  = 64 << 20  // that asking may take beyond what the turn had
+	autopsyFuel    = 500_000_000
+	autopsyTime    = 2 * time.Second
+	maxFrames      = 64
+	maxNames       = 32
+)
+
+// failure is a turn that was stopped, with its memory as it was then.
+type failure struct {
+	lang   *loaded
+	limits limits.Limits
+	name   string // of the turn's source
+	code   string
+
+	// mu is held while the memory is asked, and guards known.
+	mu    sync.Mutex
+	about Autopsy
+	known bool // about is complete
+
+	memory vm.Checkpoint // failures.mu guards it; without Memory it was dropped
+	timer  *time.Timer
+}
+
+// failures are those that an engine keeps, the oldest first.
+type failures struct {
+	mu    sync.Mutex
+	kept  []*failure
+	bytes uint64
+}
+
+// keep takes f, for as long as its time lasts, in the place of older ones if need be. It says no when f is too large.
+func (k *failures) keep(f *failure) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	size := f.memory.Memory.Bytes()
+	if size > maxFailedBytes {
+		f.memory.Release()
+		return false
+	}
+	for len(k.kept) > 0 && (len(k.kept) >= maxFailures || k.bytes+size > maxFailedBytes) {
+		k.remove(0)
+	}
+	k.kept, k.bytes = append(k.kept, f), k.bytes+size
+	f.timer = time.AfterFunc(time.Until(f.about.Expires), func() { k.drop(f) })
+	return true
+}
+
+// remove drops the ith. Preconditions: mu is held.
+func (k *failures) remove(i int) {
+	f := k.kept[i]
+	k.kept = slices.Delete(k.kept, i, i+1)
+	k.bytes -= f.memory.Memory.Bytes()
+	f.memory.Release()
+	f.memory = vm.Checkpoint{}
+	f.timer.Stop()
+}
+
+// drop frees the memory of f, if it is there.
+func (k *failures) drop(f *failure) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if i := slices.Index(k.kept, f); i >= 0 {
+		k.remove(i)
+	}
+}
+
+// dropAll frees them all.
+func (k *failures) dropAll() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for len(k.kept) > 0 {
+		k.remove(0)
+	}
+}
+
+// borrow is the memory of f, for a caller who releases it.
+func (k *failures) borrow(f *failure) (vm.Checkpoint, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if f.memory.Memory == nil {
+		return vm.Checkpoint{}, false
+	}
+	return f.memory.Retain(), true
+}
+
+// fail keeps what is left of a turn that was cut, if that is wanted. The instance is closed afterwards.
+func (s *sandbox) fail(res *Result, r *running, t Turn, name string) *failure {
+	if s.opts.Autopsy == 0 || !s.session || res.Status == StatusCancelled || res.Status == StatusOK {
+		return nil
+	}
+	memory, err := s.inst.Save()
+	if err != nil {
+		return nil // the machine is short of memory: the turn's own end matters more
+	}
+	f := &failure{lang: s.lang, limits: r.limits, name: name, code: t.Code, memory: memory}
+	f.about = Autopsy{
+		AutopsyRef: AutopsyRef{ID: newID("aut_"), Expires: time.Now().Add(s.opts.Autopsy)},
+		Run:        res.ID, Turn: s.turns, Status: res.Status, Reason: res.Error.Value, Usage: res.Usage, OpenFiles: s.openFiles(),
+	}
+	if n := len(res.ToolCalls); n > 0 {
+		f.about.ToolCall = &res.ToolCalls[n-1]
+	}
+	if n := len(res.HTTPRequests); n > 0 {
+		f.about.HTTPRequest = &res.HTTPRequests[n-1]
+	}
+	if !s.eng.failures.keep(f) {
+		return nil
+	}
+	ref := f.about.AutopsyRef
+	res.Autopsy = &ref
+	return f
+}
+
+// openFiles are the descriptors that the program has opened.
+func (s *sandbox) openFiles() (out []OpenFile) {
+	open, err := s.state.OpenDescriptors()
+	if err != nil {
+		return nil
+	}
+	for _, d := range open {
+		own := slices.ContainsFunc(s.lang.Descriptors, func(i wasi.Descriptor) bool { return i.FD == d.FD && i.Path == d.Path })
+		if (d.Type == "file" || d.Type == "dir") && !d.Preopen && !own {
+			out = append(out, OpenFile{d.FD, d.Path, d.Offset})
+		}
+	}
+	return out
+}
+
+// blame makes f, or nothing, the failure that can be asked for.
+func (s *Session) blame(f *failure) {
+	s.infoMu.Lock()
+	old := s.failed
+	s.failed = f
+	s.infoMu.Unlock()
+	if old != nil {
+		s.eng.failures.drop(old)
+	}
+}
+
+// Autopsy says what the last turn that was stopped was doing, as long as Options.Autopsy says. The first call asks the
+// stopped interpreter, in a sandbox of its own without files, network and tools, under fuel, time and memory of its own; later
+// calls give the same answer. It does not wait for a turn that runs. It fails with [ErrNoAutopsy].
+func (s *Session) Autopsy(ctx context.Context) (*Autopsy, error) {
+	s.infoMu.Lock()
+	f := s.failed
+	s.infoMu.Unlock()
+	if f == nil {
+		return nil, ErrNoAutopsy
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !time.Now().Before(f.about.Expires) {
+		return nil, fmt.Errorf("%w: its time is over", ErrNoAutopsy)
+	}
+	if !f.known {
+		memory, ok := s.eng.failures.borrow(f)
+		if !ok {
+			return nil, fmt.Errorf("%w any more: others took its place", ErrNoAutopsy)
+		}
+		defer memory.Release()
+		parts, err := s.eng.dissect(ctx, f, memory)
+		if ctx.Err() != nil || errors.Is(err, ErrClosed) {
+			return nil, err
+		}
+		f.tell(parts, err)
+		s.eng.failures.drop(f)
+	}
+	about := f.about
+	return &about, nil
+}
+
+// dissect has an interpreter with the memory of a stopped one tell about itself.
+func (e *Engine) dissect(ctx context.Context, f *failure, memory vm.Checkpoint) (parts []json.RawMessage, err error) {
+	if err := e.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer e.leave()
+	inst, err := f.lang.pool.Get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = inst.Close(context.WithoutCancel(ctx)) }() // it must not run again
+	inst.Linear().SetLimit(min(wholePages(max(memory.Memory.Size(), f.limits.MemoryBytes)+autopsyMemory), memimage.MaxBytes))
+	if err := inst.Load(memory); err != nil {
+		return nil, err
+	}
+	state, err := wasi.New(wasi.Config{
+		FS: f.lang.Template.New(vfs.Options{Bytes: 1 << 20, Inodes: 64}), OpenFiles: 64, Stdout: io.Discard, Stderr: io.Discard,
+		Clock: wasi.NewFixedClock(f.about.Expires, 0), Random: rand.NewChaCha8([32]byte{}),
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer state.Close()
+	late := time.Now().Add(autopsyTime)
+	meter := vm.Meter{Budget: autopsyFuel, Check: func(ctx context.Context, _ vm.Guest) error {
+		if ctx.Err() != nil {
+			return cancelled(ctx)
+		}
+		if time.Now().After(late) {
+			return errors.New("it took too long to answer")
+		}
+		return nil
+	}}
+	err = inst.Run(wasi.WithState(ctx, state), &meter, func(ctx context.Context) error {
+		parts, err = f.lang.Driver.Autopsy(ctx, inst, f.lang.Info)
+		return err
+	})
+	return parts, err
+}
+
+// tell puts what the guest told into the report, where it is as it should be.
+func (f *failure) tell(parts []json.RawMessage, err error) {
+	var told struct {
+		Frames  []AutopsyFrame `json:"frames"`
+		Globals []AutopsyName  `json:"globals"`
+	}
+	for _, part := range parts {
+		if json.Unmarshal(part, &told) != nil {
+			err = errors.Join(err, errors.New("a part of what it told is not as it should be"))
+		}
+	}
+	a := &f.about
+	a.Frames, a.Globals = told.Frames[:min(len(told.Frames), maxFrames)], told.Globals[:min(len(told.Globals), maxNames)]
+	lines := strings.Split(f.code, "\n")
+	for i := range a.Frames {
+		fr := &a.Frames[i]
+		fr.File, fr.Function, fr.Source = shorten(fr.File), shorten(fr.Function), shorten(fr.Source)
+		fr.Line, fr.LeftOut = max(fr.Line, 0), max(fr.LeftOut, 0)
+		if fr.Source == "" && fr.File == f.name && 0 < fr.Line && fr.Line <= len(lines) {
+			fr.Source = shorten(strings.TrimSpace(lines[fr.Line-1]))
+		}
+	}
+	for i := range a.Globals {
+		a.Globals[i].StateName = a.Globals[i].bounded()
+	}
+	a.Traceback = traceback(f.lang.Driver.Language(), a.Frames)
+	if err == nil && (a.Frames == nil || a.Globals == nil) {
+		err = errors.New("it did not answer")
+	}
+	if err != nil {
+		a.Missing = "the stopped interpreter could not be asked for all: " + shorten(err.Error())
+	}
+	f.known = true
+}
+
+// traceback writes frames as the language does.
+func traceback(language string, frames []AutopsyFrame) string {
+	var lines []string
+	for _, f := range frames {
+		switch {
+		case f.LeftOut > 0:
+			lines = append(lines, fmt.Sprintf("  [... %d more frames ...]", f.LeftOut))
+		case language == JavaScript:
+			line := "    at " + f.Function
+			if f.File != "" {
+				line += fmt.Sprintf(" (%s:%d)", f.File, f.Line)
+			}
+			lines = append(lines, line)
+		default:
+			line := fmt.Sprintf("  File %q, line %d, in %s", f.File, f.Line, f.Function)
+			if f.Source != "" {
+				line += "\n    " + f.Source
+			}
+			lines = append(lines, line)
+		}
+	}
+	if language == Python {
+		slices.Reverse(lines) // the newest last
+	}
+	return strings.Join(lines, "\n")
+}
