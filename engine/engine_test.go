@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cloche-dev/cloche/engine"
+	"github.com/cloche-dev/cloche/engine/memimage"
 	"github.com/cloche-dev/cloche/limits"
 )
 
@@ -30,6 +31,11 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(suspendChild); dir != "" {
 		fmt.Fprintln(os.Stderr, answerInStore(dir))
 		os.Exit(1)
+	}
+	for _, m := range []memimage.Method{memimage.Remap, memimage.Copy} {
+		if os.Getenv(methodChild) == m.String() {
+			memimage.SetAuto(m)
+		}
 	}
 	code := m.Run()
 	if e, err := shared(); err == nil {

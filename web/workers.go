@@ -55,7 +55,7 @@ type Load struct {
 	Waiting  int `json:"waiting"`  // programs that have no place to run
 	Sessions int `json:"sessions"` // that live
 	// Held says that ending the server now would lose something: programs that run, sessions or snapshots without a
-	// store, results that somebody may come for.
+	// store, results that somebody may come for, mailboxes and shared folders.
 	Held bool `json:"held"`
 }
 
@@ -80,8 +80,13 @@ var (
 func (s *Server) Load() Load {
 	l := Load{Sessions: s.sessions.count()}
 	l.Running, l.Waiting = s.gate.load()
-	l.Held = l.Running+l.Waiting > 0 || s.runs.awaited() || !s.cfg.Stored && l.Sessions+s.snapshots.count() > 0
+	l.Held = l.Running+l.Waiting > 0 || s.runs.awaited() || !s.cfg.Stored && l.Sessions+s.snapshots.count() > 0 || s.keys.keepInMemory()
 	return l
+}
+
+// keepInMemory says whether programs of a key leave things for later ones in the memory of the process.
+func (r keyring) keepInMemory() bool {
+	return slices.ContainsFunc(r, func(k *Key) bool { return len(k.Policy.Mailbox)+len(k.Policy.Shared) > 0 })
 }
 
 // wholeLoad is how much s and its workers have to do.

@@ -17,8 +17,11 @@ import (
 // TestSettingsAsJSON: a worker is told its settings as JSON, and nothing of them may get lost on the way.
 func TestSettingsAsJSON(t *testing.T) {
 	t.Setenv("TOKEN", "Bearer 0123456789")
-	s, err := web.ParseSettings("c.toml", []byte(strings.Replace(config, `private = ["10.0.0.0/8"] }`,
-		`private = ["10.0.0.0/8"], secrets = [{ for = "https://api.example.com", header = "Authorization", env = "TOKEN" }] }`, 1)), os.Getenv)
+	text := strings.Replace(config, `private = ["10.0.0.0/8"] }`,
+		`private = ["10.0.0.0/8"], secrets = [{ for = "https://api.example.com", header = "Authorization", env = "TOKEN" }] }
+		mailbox = { tasks = {} }
+		shared = { board = { path = "/board" } }`, 1)
+	s, err := web.ParseSettings("c.toml", []byte(text), os.Getenv)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,8 +33,8 @@ func TestSettingsAsJSON(t *testing.T) {
 	if err := json.Unmarshal(b, &got); err != nil {
 		t.Fatal(err)
 	}
-	text := cmp.Comparer(func(a, b fetch.Pattern) bool { return a.String() == b.String() })
-	if diff := cmp.Diff(s, &got, text, cmp.Exporter(func(typ reflect.Type) bool { return true })); diff != "" {
+	pattern := cmp.Comparer(func(a, b fetch.Pattern) bool { return a.String() == b.String() })
+	if diff := cmp.Diff(s, &got, pattern, cmp.Exporter(func(typ reflect.Type) bool { return true })); diff != "" {
 		t.Error(diff)
 	}
 	if p := got.Config.Keys[0].Policy.Network; len(p.Secrets) != 1 || p.Secrets[0].Value != "Bearer 0123456789" {

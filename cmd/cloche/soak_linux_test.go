@@ -169,8 +169,9 @@ func (s *soak) run(long time.Duration) {
 	load.Wait()
 	for _, c := range sessions {
 		c.check()
-		c.close()
 	}
+	s.sweep(ann)
+	s.sweep(bob)
 	s.quiet()
 	s.noMoreThan(before)
 	s.counts.Range(func(what, n any) bool {
@@ -300,6 +301,20 @@ func (s *soak) remove(key, path string) {
 	s.t.Errorf("%s cannot be deleted", path)
 }
 
+// sweep deletes all that a key has: its clients do not know of what was made for a request whose answer got lost.
+func (s *soak) sweep(key string) {
+	if b, ok := s.request(key, "GET", "/v1/sessions", nil, http.StatusOK); ok {
+		for _, i := range decode[web.SessionList](s.t, b).Sessions {
+			s.remove(key, "/v1/sessions/"+i.ID)
+		}
+	}
+	if b, ok := s.request(key, "GET", "/v1/snapshots", nil, http.StatusOK); ok {
+		for _, i := range decode[web.SnapshotList](s.t, b).Snapshots {
+			s.remove(key, "/v1/snapshots/"+i.ID)
+		}
+	}
+}
+
 // counted is a session whose every turn counts on. What it counts to lies from the last number that was acknowledged to
 // that plus the turns since then, which may have been done or not.
 type counted struct {
@@ -346,8 +361,6 @@ func (c *counted) check() {
 		c.s.t.Errorf("%s has no turn that was acknowledged", c.path)
 	}
 }
-
-func (c *counted) close() { c.s.remove(c.key, c.path) }
 
 // misfortunes has bad things happen until then.
 func (s *soak) misfortunes(until time.Time) {

@@ -20,6 +20,13 @@ const (
 	Copy
 )
 
+// auto is what Auto means.
+var auto = func() Method { return bestMethod() }
+
+// SetAuto has Auto mean m from now on, so that whole engines are tested with what other systems have. It is called before
+// the first Linear is made, by tests.
+func SetAuto(m Method) { auto = func() Method { return m } }
+
 func (m Method) String() string {
 	return [...]string{"auto", "PAGEMAP_SCAN", "pagemap", "remap", "copy"}[m]
 }
@@ -70,7 +77,7 @@ func New(c Config) (*Linear, error) {
 		l.keep = defaultKeepPages
 	}
 	if l.method == Auto {
-		l.method = bestMethod()
+		l.method = auto()
 	}
 	if c.Image != nil {
 		l.size = uint64(c.Image.Size())
