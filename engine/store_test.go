@@ -345,40 +345,48 @@ func TestStoreSurvivesKill(t *testing.T) {
 	testEngine(t)
 	dir := filepath.Join(t.TempDir(), "store")
 	last := -1
-	for try := range *kills {
-		child := exec.Command(os.Args[0], "-test.run=^$")
-		child.Env = append(os.Environ(), storeChild+"="+dir)
-		var stderr bytes.Buffer
-		child.Stderr = &stderr
-		out, err := child.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := child.Start(); err != nil {
-			t.Fatal(err)
-		}
-		lines := bufio.NewScanner(out)
-		told, stop := last, 1+rand.IntN(12)
-		for range stop {
-			if !lines.Scan() {
-				t.Fatalf("try %d: the child ended by itself: %s", try, stderr.String())
-			}
-			if _, err := fmt.Sscan(lines.Text(), &told); err != nil {
+	for range *kills {
+		told := last
+		for _, line := range untilKilled(t, storeChild, dir, 12) {
+			if _, err := fmt.Sscan(line, &told); err != nil {
 				t.Fatal(err)
 			}
 		}
-		time.Sleep(time.Duration(rand.IntN(4000)) * time.Microsecond)
-		if err := child.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
-		for lines.Scan() {
-			if _, err := fmt.Sscan(lines.Text(), &told); err != nil {
-				t.Fatal(err)
-			}
-		}
-		_ = child.Wait()
 		last = checkStore(t, dir, told)
 	}
+}
+
+// untilKilled runs this test binary with the environment variable as what it does to a store, and kills it at some moment
+// after it has printed up to so many lines; all that it printed.
+func untilKilled(t *testing.T, variable, dir string, lines int) (told []string) {
+	t.Helper()
+	child := exec.Command(os.Args[0], "-test.run=^$")
+	child.Env = append(os.Environ(), variable+"="+dir)
+	var stderr bytes.Buffer
+	child.Stderr = &stderr
+	out, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	in := bufio.NewScanner(out)
+	for range 1 + rand.IntN(lines) {
+		if !in.Scan() {
+			t.Fatalf("the child ended by itself: %s", stderr.String())
+		}
+		told = append(told, in.Text())
+	}
+	time.Sleep(time.Duration(rand.IntN(4000)) * time.Microsecond)
+	if err := child.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for in.Scan() {
+		told = append(told, in.Text())
+	}
+	_ = child.Wait()
+	return told
 }
 
 func checkStore(t *testing.T, dir string, told int) int {

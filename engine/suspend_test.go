@@ -1,15 +1,12 @@
 package engine_test
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -570,7 +567,7 @@ func TestSuspendSurvivesKill(t *testing.T) {
 			}
 			taken := 0
 			for range tt.tries {
-				told := killAnswering(t, dir)
+				told := untilKilled(t, suspendChild, dir, 6)
 				e := storeEngine(t, engine.Config{Store: dir})
 				s, err := e.Session(t.Context(), e.Sessions()[0].ID, func(o *engine.Options) { *o = withLateTools(t, *o) })
 				if err != nil {
@@ -618,36 +615,4 @@ func stateOf(t *testing.T, s *engine.Session, n int) bool {
 		t.Fatal(err)
 	}
 	return state.N == n && state.Rows == 5000+n && state.File == strconv.Itoa(n) && state.Same
-}
-
-// killAnswering runs a process that answers calls, and kills it at some moment; the calls that it told of.
-func killAnswering(t *testing.T, dir string) (told []string) {
-	t.Helper()
-	child := exec.Command(os.Args[0], "-test.run=^$")
-	child.Env = append(os.Environ(), suspendChild+"="+dir)
-	var stderr bytes.Buffer
-	child.Stderr = &stderr
-	out, err := child.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(out)
-	for range 1 + rand.IntN(6) {
-		if !lines.Scan() {
-			t.Fatalf("the child ended by itself: %s", stderr.String())
-		}
-		told = append(told, lines.Text())
-	}
-	time.Sleep(time.Duration(rand.IntN(8000)) * time.Microsecond)
-	if err := child.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	for lines.Scan() {
-		told = append(told, lines.Text())
-	}
-	_ = child.Wait()
-	return told
 }
