@@ -207,14 +207,15 @@ type tree struct {
 // files that o asks for.
 func newTree(t *vfs.Template, files *vfs.Snapshot, further []vfs.Mount, o Options, l limits.Limits, clock wasi.Clock) (*tree, error) {
 	tr := &tree{}
-	if err := tr.fill(t, files, further, o, l, clock); err != nil {
+	if err := tr.fill(t, files, nil, further, o, l, clock); err != nil {
 		return nil, errors.Join(fmt.Errorf("%w: %w", ErrInvalid, err), tr.close())
 	}
 	return tr, nil
 }
 
-// fill opens what is mounted and writes the files. What it opened is for close, after an error too.
-func (t *tree) fill(plain *vfs.Template, files *vfs.Snapshot, further []vfs.Mount, o Options, l limits.Limits, clock wasi.Clock) error {
+// fill opens what is mounted and writes the files, over those of a snapshot or of one's exported form, if one of them is given. What
+// it opened is for close, after an error too.
+func (t *tree) fill(plain *vfs.Template, files *vfs.Snapshot, exported []byte, further []vfs.Mount, o Options, l limits.Limits, clock wasi.Clock) error {
 	base, err := t.mount(plain, further, o, l)
 	if err != nil {
 		return err
@@ -224,14 +225,14 @@ func (t *tree) fill(plain *vfs.Template, files *vfs.Snapshot, further []vfs.Moun
 		Bytes: int64(l.DiskBytes), Inodes: int64(l.Inodes),
 		Now: func() int64 { return clock.Now().UnixNano() },
 	}
-	if files != nil && base != plain {
-		var b bytes.Buffer
-		if err := files.Export(&b); err != nil {
-			return err
-		}
-		if files, err = base.Import(&b, vo); err != nil {
-			return err
-		}
+	switch {
+	case files != nil && base != plain:
+		files, err = adopt(base, files, vo)
+	case files == nil && exported != nil:
+		files, err = base.Import(bytes.NewReader(exported), vo)
+	}
+	if err != nil {
+		return err
 	}
 	if files == nil {
 		t.Namespace = base.New(vo)
@@ -244,6 +245,15 @@ func (t *tree) fill(plain *vfs.Template, files *vfs.Snapshot, further []vfs.Moun
 		}
 	}
 	return nil
+}
+
+// adopt is a snapshot of another template's files as one of base: it goes through the exported form.
+func adopt(base *vfs.Template, files *vfs.Snapshot, o vfs.Options) (*vfs.Snapshot, error) {
+	var b bytes.Buffer
+	if err := files.Export(&b); err != nil {
+		return nil, err
+	}
+	return base.Import(&b, o)
 }
 
 // mount adds further mounts, what is shown of the host and shared folders to a template.

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding"
@@ -173,39 +172,16 @@ func (s *sandbox) reopen(st *state) (err error) {
 }
 
 // replant makes a tree with the files of a state. Folders of the host are opened anew, and so such a sandbox's
-// template is not that of the state: its files go through their exported form.
+// template is not that of the state.
 func (s *sandbox) replant(st *state) (*tree, error) {
-	o := vfs.Options{
-		Bytes: int64(s.limits.DiskBytes), Inodes: int64(s.limits.Inodes),
-		Now: func() int64 { return s.clock.Now().UnixNano() },
-	}
 	packages, err := s.eng.packages.mount(context.Background(), s.opts) // open or in the cache, as a rule
 	if err != nil {
 		return nil, err
 	}
-	if len(s.opts.Mounts)+len(s.opts.Shared)+len(packages) == 0 && st.files != nil {
-		ns, err := s.lang.Template.FromSnapshot(st.files, o)
-		return &tree{Namespace: ns, base: s.lang.Template}, err
-	}
-	exported := st.exported
-	if exported == nil {
-		var b bytes.Buffer
-		if err := st.files.Export(&b); err != nil {
-			return nil, err
-		}
-		exported = b.Bytes()
-	}
+	o := s.opts
+	o.Files = nil // they are in the state
 	t := &tree{}
-	base, err := t.mount(s.lang.Template, packages, s.opts, s.limits)
-	if err != nil {
-		return nil, errors.Join(err, t.close())
-	}
-	t.base = base
-	files, err := base.Import(bytes.NewReader(exported), o)
-	if err == nil {
-		t.Namespace, err = base.FromSnapshot(files, o)
-	}
-	if err != nil {
+	if err := t.fill(s.lang.Template, st.files, st.exported, packages, o, s.limits, s.clock); err != nil {
 		return nil, errors.Join(err, t.close())
 	}
 	return t, nil
@@ -216,11 +192,7 @@ func (s *sandbox) transplant(st *state) (*vfs.Snapshot, error) {
 	if s.tree.base == s.lang.Template {
 		return st.files, nil
 	}
-	var b bytes.Buffer
-	if err := st.files.Export(&b); err != nil {
-		return nil, err
-	}
-	return s.tree.base.Import(&b, vfs.Options{Bytes: int64(s.limits.DiskBytes), Inodes: int64(s.limits.Inodes)})
+	return adopt(s.tree.base, st.files, vfs.Options{Bytes: int64(s.limits.DiskBytes), Inodes: int64(s.limits.Inodes)})
 }
 
 // language is that of the options, as it is told.
