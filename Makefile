@@ -56,7 +56,7 @@ fuzz: ## run every fuzz target for FUZZTIME (20s)
 	@set -e; for f in $$(grep -rl '^func Fuzz' --include='*_test.go' .); do \
 		for t in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' $$f); do \
 			echo "$$(dirname $$f) $$t"; \
-			$(GOTEST) -run '^$$' -fuzz "^$$t\$$" -fuzztime $(FUZZTIME) $$(dirname $$f); \
+			$(GOTEST) -run '^$$' -fuzz "^$$t\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x $$(dirname $$f); \
 		done; \
 	done
 
