@@ -51,7 +51,7 @@ const statusFailed = "failed"
 
 const (
 	maxAudited      = 10_000  // records in memory
-	maxAuditedBytes = 8 << 20 // of code in memory
+	maxAuditedBytes = 8 << 20 // of text in memory
 	maxAuditedCalls = 20      // of each kind, in a record
 	maxAuditAnswer  = 1000
 )
@@ -63,7 +63,7 @@ type audit struct {
 	// mu guards all below.
 	mu      sync.Mutex
 	records []AuditRecord // oldest first
-	bytes   int           // of code in records
+	bytes   int           // of text in records
 	file    io.WriteCloser
 	failed  bool // writing failed, and that was said
 }
@@ -131,15 +131,27 @@ func first[T any](list []T) []T {
 	return append([]T(nil), list[:min(len(list), maxAuditedCalls)]...)
 }
 
+// size is how much text a record holds: programs choose what they ask of the network.
+func (r *AuditRecord) size() int {
+	n := len(r.ID) + len(r.Key) + len(r.RequestID) + len(r.TraceID) + len(r.SessionID) + len(r.Language) + len(r.CodeSHA256) + len(r.Code) + len(r.Status)
+	for _, c := range r.ToolCalls {
+		n += len(c.Name) + len(c.Outcome)
+	}
+	for _, q := range r.HTTPRequests {
+		n += len(q.Method) + len(q.URL) + len(q.Reason)
+	}
+	return n
+}
+
 // add keeps a record. The error is the file's, told once.
 func (a *audit) add(r AuditRecord) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.records = append(a.records, r)
-	a.bytes += len(r.Code)
+	a.bytes += r.size()
 	n := 0
 	for ; len(a.records)-n > maxAudited || a.bytes > maxAuditedBytes && n < len(a.records)-1; n++ {
-		a.bytes -= len(a.records[n].Code)
+		a.bytes -= a.records[n].size()
 		a.records[n] = AuditRecord{}
 	}
 	a.records = a.records[n:]

@@ -108,7 +108,11 @@ type Ran struct {
 	Requests map[string]int `json:"requests"` // to the network, by whether they were allowed
 }
 
-// known says whether the names in r, which become those of metrics, are among those that there are.
+// maxRecord is above what a record holds besides its code.
+const maxRecord = 1 << 20
+
+// known says whether r can be: its names, which become those of metrics, are among those that there are, and it is no
+// larger than records get.
 func (r Ran) known() bool {
 	_, err := languageOf(r.Record.Language)
 	named := func(n map[string]int, names ...string) bool {
@@ -119,7 +123,8 @@ func (r Ran) known() bool {
 		}
 		return true
 	}
-	return err == nil && slices.Contains(statuses, r.Record.Status) && named(r.Requests, "true", "false") &&
+	rec := &r.Record
+	return err == nil && rec.size()-len(rec.Code) <= maxRecord && len(rec.ToolCalls) <= maxAuditedCalls && len(rec.HTTPRequests) <= maxAuditedCalls && slices.Contains(statuses, r.Record.Status) && named(r.Requests, "true", "false") &&
 		named(r.Tools, hostfuncs.OutcomeOK, hostfuncs.OutcomeError, hostfuncs.OutcomeRefused, hostfuncs.OutcomeTimeout, hostfuncs.OutcomeCancelled)
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/cloche-dev/cloche/hostfuncs"
 	"github.com/cloche-dev/cloche/hostfuncs/fetch"
 	"github.com/cloche-dev/cloche/limits"
 	"github.com/cloche-dev/cloche/web"
@@ -56,6 +57,8 @@ func TestRecordOfWorker(t *testing.T) {
 		func(r *web.Ran) { r.Record.Status = "splendid" },
 		func(r *web.Ran) { r.Tools = map[string]int{"x": 1} },
 		func(r *web.Ran) { r.Requests = map[string]int{"true": -1} },
+		func(r *web.Ran) { r.Record.SessionID = strings.Repeat("x", 2<<20) },
+		func(r *web.Ran) { r.Record.ToolCalls = make([]hostfuncs.ToolCall, 21) },
 	} {
 		bad := good
 		change(&bad)
@@ -72,7 +75,20 @@ func TestRecordOfWorker(t *testing.T) {
 			t.Errorf("no %s in\n%s", want, text)
 		}
 	}
-	if n := strings.Count(s.log.String(), "a run that cannot be"); n != 4 {
+	if n := strings.Count(s.log.String(), "a run that cannot be"); n != 6 {
 		t.Errorf("the log tells of %d records that cannot be", n)
 	}
+}
+
+// FuzzRan: whatever a worker that was taken over tells of a run, it is put on record or refused.
+func FuzzRan(f *testing.F) {
+	f.Add([]byte(`{"record":{"id":"run_1","language":"python","status":"ok","usage":{"fuel":7},"tool_calls":[{"name":"a"}]},"waited":-1,"tools":{"ok":1},"requests":{"true":2}}`))
+	f.Add([]byte(`{"record":{"language":"javascript","status":"failed"},"requests":{"maybe":1}}`))
+	s := serve(f, nil)
+	f.Fuzz(func(_ *testing.T, b []byte) {
+		var r web.Ran
+		if json.Unmarshal(b, &r) == nil {
+			s.web.Record(&web.Key{Name: "test"}, r)
+		}
+	})
 }
