@@ -8,10 +8,12 @@ LDFLAGS  = -X github.com/tetratelabs/wazero/internal/version.version=$(WAZERO) \
 GOTEST   = go test -ldflags '$(LDFLAGS)'
 FUZZTIME = 20s
 OUT      = demo-out
+# CASES is the folder of the suite of cases: run_cases.py and the cases.
+CASES    = ../shared/cases
 # REDTEAM is the folder of the red-team suite: run.py, its helper and its cases.
 REDTEAM  = ../shared/redteam
 
-.PHONY: help build setup tools demo test full race lint soak fuzz bench load bench-javascript redteam redteam-adapter cross dist check clean
+.PHONY: help build setup tools demo test full race lint soak fuzz bench load bench-javascript cases redteam redteam-adapter cross dist check clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' Makefile | expand -t 19
@@ -68,6 +70,14 @@ load: setup ## measure cloche serve: runs a second, the times of answers at half
 
 bench-javascript: setup ## compare JavaScript tasks with goja and quickjs-wasi under Node, which are fetched
 	node testdata/bench/javascript/compare.mjs $(CURDIR)/bin/cloche
+
+cases: setup ## run the suite in the folder CASES (../shared/cases) through command line and Go API, and our own cases
+	@test -f "$(CASES)/run_cases.py" || { \
+		echo "There is no suite of cases at $(CASES): say where it is with make cases CASES=FOLDER"; exit 1; }
+	go build -o bin/cases-adapter ./cmd/cases-adapter
+	CLOCHE_BIN="$(CURDIR)/bin/cloche" python3 "$(CASES)/run_cases.py" --adapter testdata/cases/cli_adapter.py:call
+	python3 "$(CASES)/run_cases.py" --adapter cmd --cmd "$(CURDIR)/bin/cases-adapter"
+	$(GOTEST) -count=1 -run '^TestCases$$' ./engine
 
 redteam: ## run the red-team suite in the folder REDTEAM (../shared/redteam), and our own cases, against engine, MCP server and HTTP server
 	@test -f "$(REDTEAM)/run.py" || { \
