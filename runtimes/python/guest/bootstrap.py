@@ -25,9 +25,10 @@ def bake():
     threads.install()
     threads.install_futures()
 
-    from . import aio, closed, files, limits, net, preload
+    from . import aio, closed, files, limits, mapped, net, preload
 
     aio.install()
+    mapped.install()
     limits.install()
     closed.install_ssl()
     preload.standard_library()

@@ -3,22 +3,14 @@
 A figure is handed over once and then closed, so it belongs to the turn that drew it.
 """
 
-import io
 import sys
 
-from . import charts, display
-
-
-def png(figure):
-    """A figure as PNG, with all that lies beyond its edges (legends, rotated labels)."""
-    out = io.BytesIO()
-    figure.savefig(out, format="png", dpi=figure.dpi, bbox_inches="tight")
-    return out.getvalue()
+from . import charts, display, drawing
 
 
 def forms(figure):
     """A figure as text, picture and data."""
-    made = {"text/plain": repr(figure), "image/png": png(figure)}
+    made = {"text/plain": repr(figure), "image/png": drawing.png(figure)}
     try:
         data = charts.form(figure)
     except Exception:
@@ -66,6 +58,7 @@ def install():
     """Makes plt.show() hand figures over, for every backend that has no window."""
     import matplotlib
     from matplotlib import backend_bases, pyplot
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     def show(*, block=None):
         from . import streams
@@ -86,6 +79,11 @@ def install():
 
     matplotlib.figure.Figure.show = figure_show
     charts.install()
+
+    # Pillow is built without these, and would say so by a KeyError.
+    for kind in ("webp", "avif"):
+        delattr(FigureCanvasAgg, f"print_{kind}")
+        del backend_bases._default_filetypes[kind], backend_bases._default_backends[kind]
 
     # A program that asks for a window gets this one's pictures.
     switch = pyplot.switch_backend

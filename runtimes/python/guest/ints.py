@@ -4,7 +4,7 @@ On a 32-bit machine numpy takes 32 bits where none are named, and sums wrap arou
 written for 64 bits, so the functions that they call themselves give these. Libraries keep what their compiled
 parts expect, but sums and products are 64 bits wide for all, as on any other machine.
 
-Not reached from here: `ufunc.reduce` and the like, and `x.dtype == int`.
+Not reached from here: `x.dtype == int` and `np.dtype(int)`; see intnames.
 """
 
 import functools
@@ -101,10 +101,6 @@ def install():
         zeros=1,
         ones=1,
         empty=1,
-        zeros_like=1,
-        ones_like=1,
-        empty_like=1,
-        full_like=2,
         eye=3,
         identity=1,
         fromiter=1,
@@ -188,7 +184,8 @@ def install():
     functools.update_wrapper(randint, randint_)
     np.random.randint = np.random.mtrand.randint = randint
 
-    _wide_functions(np, plain_ints, wide)
+    _wide_functions(np, plain_ints, sums, wide)
+    _wide_types(np, wide)
     _wide_methods(np, sums, wide)
     _wide_pandas(wide)
     np.int_, np.uint = np.int64, np.uint64
@@ -198,6 +195,7 @@ _CALCULATE = """add subtract multiply power square negative absolute abs left_sh
     gcd lcm matmul sign outer dot inner vdot tensordot kron cross convolve correlate diff polyval vander clip round around
     sort max amax min amin flip roll transpose reshape trace tile append insert ptp cumulative_sum ravel squeeze
     expand_dims broadcast_to pad rot90 swapaxes moveaxis split array_split fliplr flipud ediff1d""".split()
+_LIKE = "zeros_like ones_like empty_like full_like repeat".split()
 _JOIN = "concatenate stack vstack hstack dstack column_stack meshgrid block".split()
 _POSITIONS = """argmax argmin argsort searchsorted digitize nonzero flatnonzero argwhere count_nonzero lexsort argpartition
     histogram histogram2d bincount unravel_index indices""".split()
@@ -208,7 +206,7 @@ def _is_narrow(dtype):
     return dtype.kind in "iu" and dtype.itemsize == 4
 
 
-def _wide_functions(np, plain_ints, wide):
+def _wide_functions(np, plain_ints, sums, wide):
     """Functions that a program gives lists of integers, or asks for positions."""
     array = np.ndarray
     generic = np.generic
@@ -250,7 +248,7 @@ def _wide_functions(np, plain_ints, wide):
         if original is None:
             continue
         if isinstance(original, np.ufunc):
-            setattr(np, name, _Ufunc(original, wider, array, generic))
+            setattr(np, name, _Ufunc(original, wider, sums if name in ("add", "multiply") else None, np.asanyarray))
             continue
 
         def calculate(*args, _original=original, **kwargs):
@@ -286,6 +284,27 @@ def _wide_functions(np, plain_ints, wide):
             return widen(result) if _of_program(getframe(1)) else result
 
         keep(name, positions)
+
+    for name in _LIKE:
+        original = getattr(np, name)
+
+        def like(first, *args, _original=original, **kwargs):
+            if _of_program(getframe(1)):
+                first = wider(first)
+                args = tuple(wide if a is int else a for a in args)
+                if kwargs.get("dtype") is int:
+                    kwargs["dtype"] = wide
+            return _original(first, *args, **kwargs)
+
+        keep(name, like)
+
+    select_ = np.select
+
+    def select(condlist, choicelist, default=0):
+        result = select_(condlist, choicelist, default)
+        return widen(result) if _of_program(getframe(1)) and all(map(plain_ints, choicelist)) else result
+
+    keep("select", select)
 
     unique_ = np.unique
 
@@ -338,11 +357,41 @@ def _wide_functions(np, plain_ints, wide):
         keep(name, draw, np.random)
 
 
+def _wide_types(np, wide):
+    """What is told of the type int."""
+    getframe = sys._getframe
+
+    def asker(name):
+        original = getattr(np, name)
+
+        def ask(*args, **kwargs):
+            if any(a is int for a in args) and _of_program(getframe(1)):
+                args = [wide if a is int else a for a in args]
+            return original(*args, **kwargs)
+
+        functools.update_wrapper(ask, original)
+        setattr(np, name, ask)
+
+    for name in ("result_type", "promote_types", "can_cast"):
+        asker(name)
+
+    class iinfo(np.iinfo):
+        __doc__ = np.iinfo.__doc__
+        __module__ = "numpy"
+
+        def __init__(self, int_type):
+            super().__init__(wide if int_type is int and _of_program(getframe(1)) else int_type)
+
+    np.iinfo = iinfo
+
+
 class _Ufunc:
     """A ufunc that makes a program's own integers wide. All else is the ufunc's."""
 
-    def __init__(self, ufunc, wider, array, generic):
-        self.__dict__.update(_u=ufunc, _wider=wider, _arrays=(array, generic), __wrapped__=ufunc, __doc__=ufunc.__doc__)
+    def __init__(self, ufunc, wider, sums, asanyarray):
+        self.__dict__.update(
+            _u=ufunc, _wider=wider, _sums=sums, _asanyarray=asanyarray, __wrapped__=ufunc, __doc__=ufunc.__doc__
+        )
 
     def __call__(self, *args, **kwargs):
         for a in args:
@@ -354,6 +403,20 @@ class _Ufunc:
 
     def __getattr__(self, name):
         return getattr(self._u, name)
+
+    def reduce(self, array, /, *args, **kwargs):
+        return self._accumulated(self._u.reduce, array, args, kwargs)
+
+    def accumulate(self, array, /, *args, **kwargs):
+        return self._accumulated(self._u.accumulate, array, args, kwargs)
+
+    def _accumulated(self, original, array, args, kwargs):
+        """Sums and products of a program's are 64 bits wide."""
+        if self._sums is not None and len(args) < 2 and "dtype" not in kwargs and "out" not in kwargs:
+            if _of_program(sys._getframe(2)):
+                array = self._asanyarray(array)
+                kwargs["dtype"] = self._sums.get(array.dtype.char)
+        return original(array, *args, **kwargs)
 
     def __setattr__(self, name, value):
         setattr(self._u, name, value)

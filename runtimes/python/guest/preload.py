@@ -28,9 +28,11 @@ def science():
     import numpy
     import pandas
 
-    from . import ints
+    from . import arrayfiles, intnames, ints
 
     ints.install()
+    intnames.install()
+    arrayfiles.install()
 
     # A small tour, so that what these import and build at first use is in the image.
     from io import StringIO
@@ -78,7 +80,7 @@ def forget_wheels(path):
 
 
 def charts():
-    from . import figures, fonts, jpeg, pilfont
+    from . import drawing, figures, fonts, jpeg, pilfont
 
     fonts.quiet()
     pilfont.install()
@@ -89,6 +91,7 @@ def charts():
     from matplotlib import pyplot
 
     fonts.install()
+    drawing.install()
     figures.install()
     _draw(pyplot)
 

@@ -20,7 +20,7 @@ import sys
 
 from json import dumps, loads
 
-from . import aio, calls, display, errors, figures, host, magics, preload, review, state, streams, tools, zone
+from . import aio, calls, display, errors, figures, host, intnames, magics, preload, review, state, streams, tools, zone
 
 _HEAD = struct.Struct("<BHI")
 _FIRST, _SESSION, _REST, _RENEW, _RESUME = 1, 2, 4, 8, 16
@@ -169,6 +169,9 @@ def _run(source, name):
         plain = magics.rewrite(source, name, _FLAGS)
         if plain is None:
             raise
+    else:
+        plain = None
+    if plain is not None:  # outside of the handler, so that its errors do not show the first one
         codes = iter(_compile(plain, name))
         if plain.around is not None:
             with plain.around(names):
@@ -199,6 +202,8 @@ def _compile(source, name):
     and what follows are compiled apart, which saves the syntax tree: its objects cost more than all the
     rest. If both are whole, so is the division, since no string or bracket spans it.
     """
+    if intnames.concern(source):
+        return _by_tree(source, name)
     body = source.rstrip()
     if not body or body[-1] == ";":
         return (compile(source, name, "exec", _FLAGS, True),)
@@ -236,8 +241,9 @@ def _compile(source, name):
 
 def _by_tree(source, name):
     tree = compile(source, name, "exec", _FLAGS | ast.PyCF_ONLY_AST, True)
+    intnames.wide(tree)
     last = None
-    if tree.body and isinstance(tree.body[-1], ast.Expr):
+    if tree.body and isinstance(tree.body[-1], ast.Expr) and source.rstrip()[-1:] != ";":
         last = ast.Expression(tree.body.pop().value)
     code = compile(tree, name, "exec", _FLAGS, True)
     if last is not None:

@@ -85,3 +85,24 @@ assert np.add(np.float32(1), 1).dtype == "float32" and (np.float32([1]) + 1).dty
 assert np.take([5, 6, 7], np.argsort([2, 0, 1])).tolist() == [6, 7, 5]
 assert np.array([5, 6]).take(np.array([1])).tolist() == [6]
 assert pd.Series([1, 2]).agg(np.sum) == 3 and pd.DataFrame({"a": [1, 2]}).apply(np.square)["a"].tolist() == [1, 4]
+
+# The type int means 64 bits where a program asks numpy about it, and still is int.
+frame = pd.DataFrame({"a": [1, 2], "b": [1.5, 2.5], "c": ["x", "y"]})
+assert frame["a"].dtype == int and np.array([1]).dtype == int and not frame["b"].dtype == int
+assert np.zeros(1, np.int32).dtype != int
+assert [c for c in frame if frame[c].dtype in (int, float)] == ["a", "b"]
+assert (frame.dtypes == int).tolist() == [True, False, False]
+assert np.dtype(int) == np.int64 and np.iinfo(int).max == 2**63 - 1 and np.iinfo(np.int32).max == 2**31 - 1
+assert type(1) == int and int == type(1) and type(True) != int and type(1) in [float, int] and type("") not in (int, bool)
+
+
+def kind(dtype=int):
+    return "whole" if dtype == int else "other"
+
+
+assert [kind(), kind(int), kind(float), kind(frame["a"].dtype), kind(np.dtype("i4"))] == ["whole", "whole", "other", "whole", "other"]
+assert np.add.reduce([2**31 - 1] * 3) == np.add.reduce(narrow) * 2 - 3 == 6442450941
+assert np.multiply.accumulate([2**20, 2**20])[-1] == 2**40 and np.add.reduce(np.array([0.5, 1])) == 1.5
+for made in (np.zeros_like([1]), np.repeat(1, 3), np.select([[True]], [[1]]), np.full_like([1.5], 2, dtype=int), np.ones_like(3)):
+    assert made.dtype == np.int64, (made, made.dtype)
+assert np.result_type(int, np.int32) == np.int64 and not np.can_cast(int, np.int32)

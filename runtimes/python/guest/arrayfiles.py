@@ -1,0 +1,44 @@
+"""numpy's raw files. Its C code duplicates the file's descriptor, which WASI does not offer; here Python's own files are used."""
+
+import contextlib
+import functools
+import gc
+import os
+import sys
+
+
+@contextlib.contextmanager
+def _opened(file, mode):
+    """The binary file under a path, or that of a file that the program has open."""
+    if isinstance(file, (str, bytes, os.PathLike)):
+        with open(file, mode) as opened:
+            yield opened
+    else:
+        yield getattr(file, "buffer", file)  # numpy writes bytes to text files, too
+
+
+def install():
+    import numpy as np
+
+    fromfile_ = np.fromfile
+
+    def fromfile(file, dtype=float, count=-1, sep="", offset=0, *, like=None):
+        with _opened(file, "rb") as opened:
+            if offset:
+                opened.seek(offset, os.SEEK_CUR)
+            if sep:
+                return np.fromstring(opened.read().decode(), dtype, count, sep=sep)
+            dtype = np.empty(0, dtype).dtype
+            data = opened.read() if count < 0 else opened.read(count * dtype.itemsize)
+            return np.frombuffer(data, dtype, len(data) // dtype.itemsize).copy()
+
+    functools.update_wrapper(fromfile, fromfile_)
+    np.fromfile = fromfile
+
+    def tofile(self, fid, /, sep="", format="%s"):
+        with _opened(fid, "wb") as opened:
+            opened.write(self.tobytes() if not sep else sep.join([format % item for item in self.ravel().tolist()]).encode())
+
+    tofile.__doc__, tofile.__qualname__ = np.ndarray.tofile.__doc__, "ndarray.tofile"
+    gc.get_referents(np.ndarray.__dict__)[0]["tofile"] = tofile  # setattr is refused
+    sys._clear_type_cache()
