@@ -622,7 +622,7 @@
     const g = o.data.glue;
     if (o.dateStyle) return g.ss[styles.indexOf(o.dateStyle)];
     let join;
-    if (o.weekday && !o.day && !o.month && !o.year && o.locale === "en-US") return " ";
+    if (o.weekday && !o.day && !o.month && !o.year && o.locale === "en-US") return o.timeZoneName ? ", " : " ";
     if (o.weekday) join = o.month === "long" ? g.w : o.month === "short" ? g.e : g.n;
     else join = o.month === "long" ? g.l : o.month === "short" ? g.s : g.n;
     if (join === null || join === undefined || o.weekday && !o.day) throw missing(`date and time together with these options in locale ${o.locale} are not available`);

@@ -58,7 +58,13 @@
     },
     unshift(chunk) { this._in.queue.unshift(chunk); },
     setEncoding(name) {
-      this._in.decoder = new cloche.StringDecoder(name);
+      const s = this._in;
+      s.decoder = new cloche.StringDecoder(name);
+      if (!s.objects && s.queue.length > 0) { // what waits becomes one text
+        let text = "";
+        for (const chunk of s.queue) text += typeof chunk === "string" ? chunk : s.decoder.write(chunk);
+        s.queue = text === "" ? [] : [text];
+      }
       return this;
     },
     on(event, fn) {
