@@ -114,6 +114,34 @@ func (r *Registry) Tools() []Tool {
 	return all
 }
 
+// Select is a registry of those tools that are named, by their names or their namespaces, with the budget and the gate of r. Nil
+// names all of them. A name that nothing has is an error.
+func (r *Registry) Select(names []string) (*Registry, error) {
+	out := &Registry{}
+	if r != nil {
+		out.MaxCalls, out.Gate = r.MaxCalls, r.Gate
+	}
+	found := map[string]bool{}
+	for _, t := range r.Tools() {
+		space, _, _ := strings.Cut(t.Name, ".")
+		if names != nil && !slices.Contains(names, t.Name) && !slices.Contains(names, space) {
+			continue
+		}
+		found[t.Name], found[space] = true, true
+		if out.tools == nil {
+			out.tools = map[string]*tool{}
+		}
+		out.tools[t.Name] = r.tools[t.Name]
+		out.names = append(out.names, t.Name)
+	}
+	for _, n := range names {
+		if !found[n] {
+			return nil, fmt.Errorf("there is no tool %q", n)
+		}
+	}
+	return out, nil
+}
+
 // Empty says whether nothing is offered. A nil Registry is empty.
 func (r *Registry) Empty() bool { return r == nil || len(r.names) == 0 }
 

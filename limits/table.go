@@ -96,7 +96,10 @@ func (t *Table) Bool(key string) bool { return of[bool](t, key, "true or false")
 // Texts is a list of strings.
 func (t *Table) Texts(key string) []string {
 	list := of[[]any](t, key, "a list of strings")
-	var out []string
+	if list == nil {
+		return nil
+	}
+	out := make([]string, 0, len(list))
 	for _, v := range list {
 		s, ok := v.(string)
 		if !ok {
@@ -168,6 +171,9 @@ func (t *Table) Mailbox(key string) []Channel { return read(t, key, t.doc.mailbo
 
 // Shared are shared folders; see [Policy].
 func (t *Table) Shared(key string) []Shared { return read(t, key, t.doc.shared) }
+
+// Tools are what may be called; see [Policy]. Nil when the key is missing.
+func (t *Table) Tools(key string) *Tools { return read(t, key, t.doc.tools) }
 
 // Review is what programs may not use; see [Policy].
 func (t *Table) Review(key string) Review { return read(t, key, t.doc.review) }

@@ -33,6 +33,11 @@ type MCPServer struct {
 	Timeout time.Duration
 }
 
+// Has says whether there is a server of that name.
+func (t *Tools) Has(name string) bool {
+	return t != nil && slices.ContainsFunc(t.MCP, func(m MCPServer) bool { return m.Name == name })
+}
+
 // maxToolCalls bounds the budgets of [tools].
 const maxToolCalls = 1_000_000_000
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cloche-dev/cloche/engine"
+	"github.com/cloche-dev/cloche/hostfuncs"
 )
 
 // Config says how a server works. Engine and Keys are needed; the rest has safe defaults.
@@ -20,6 +21,8 @@ type Config struct {
 	Workers Workers
 	// OnRun is told of each run that ends, in place of audit and metrics. Nil: nobody is.
 	OnRun func(Ran) `json:"-"`
+	// Tools are the server's own, for the programs of all keys, as far as their policies do not name some of them. Nil: none.
+	Tools *hostfuncs.Registry `json:"-"`
 	// Stored says that the engine has a store: sessions are left to it when the server ends, and [Server.Prepare] offers
 	// those of an earlier process again.
 	Stored bool

@@ -29,12 +29,16 @@ import (
 //	[server]                               # caps of the whole server; see serverKeys
 //	max_runs = 64
 //
+//	[tools.mcp.weather]                    # an MCP server whose tools programs may call; keys as in a policy of cloche run
+//	command = ["weather-server", "--stdio"]
+//
 //	[workers]                              # each key's programs run in a process of its own
 //	per = "key"
 //
 //	[policies.small]                       # what a key's programs may do
 //	max_runs = 4
 //	network = { allow = ["https://api.example.com/*"] }
+//	tools = ["weather.get_forecast"]       # of the server's tools; by default all of them
 //	[policies.small.limits]                # of requests that do not say; keys as in a policy of cloche run
 //	timeout = "10s"
 //	[policies.small.mailbox.tasks]         # a channel of messages between its programs; keys as in a policy of cloche run
@@ -56,6 +60,8 @@ type Settings struct {
 	Warm int
 	// Store is the folder in which sessions and snapshots outlive the process. Empty: they do not.
 	Store string
+	// Tools are MCP servers whose tools programs may call. Nil: none.
+	Tools *limits.Tools
 	// Workers says that each key has a process of its own. Nil: all run in one.
 	Workers *WorkerSettings
 	// Pprof offers profiles to admin keys.
@@ -124,6 +130,7 @@ func ParseSettings(name string, data []byte, getenv func(string) string) (*Setti
 
 	s.server(t.Table("server"))
 	s.workers(t.Table("workers"))
+	s.Tools = t.Tools("tools")
 	policies := s.policies(t.Table("policies"), getenv)
 	s.Policy = policies["default"]
 	s.keys(t.Table("keys"), policies)
@@ -184,6 +191,12 @@ func (s *Settings) policies(t *limits.Table, getenv func(string) string) map[str
 		}
 		if _, err := mailbox.New(policy.Mailbox...); err != nil {
 			p.Failf("mailbox", "%w", err)
+		}
+		policy.Tools = p.Texts("tools")
+		for _, tool := range policy.Tools {
+			if space, _, _ := strings.Cut(tool, "."); !s.Tools.Has(space) {
+				p.Failf("tools", "there is no [tools.mcp.%s] for %q", space, tool)
+			}
 		}
 		var err error
 		if policy.Network, err = fetch.FromPolicy(p.Network("network"), getenv); err != nil {

@@ -32,24 +32,28 @@ type Key struct {
 
 	// Of a server's keys, each of which has its own:
 	mailbox  *mailbox.Hub
-	channels *hostfuncs.Registry // the tools of all channels; nil if there are none
+	offered  *hostfuncs.Registry // what its policy leaves of the server's tools
+	together *hostfuncs.Registry // these, and the tools of all channels; nil if there are none
 	shared   []engine.SharedMount
 }
 
-// Together is all that the policy of a server's key offers to programs that work together: the tools of its channels, nil if there
+// Together is all that the policy of a server's key offers to programs: the server's tools and those of its channels, nil if there
 // are none, and its shared folders. What comes by other ways than requests of the API meets there, too.
-func (k *Key) Together() (*hostfuncs.Registry, []engine.SharedMount) { return k.channels, k.shared }
+func (k *Key) Together() (*hostfuncs.Registry, []engine.SharedMount) { return k.together, k.shared }
 
 // meet makes the channels and folders of the key, whose policy was checked.
 func (k *Key) meet() (err error) {
 	if k.mailbox, err = mailbox.New(k.Policy.Mailbox...); err != nil {
 		return err
 	}
-	if len(k.Policy.Mailbox) > 0 {
-		k.channels = &hostfuncs.Registry{}
-		if err = k.mailbox.Offer(k.channels, nil); err != nil {
-			return err
-		}
+	if k.together, err = k.offered.Select(nil); err != nil {
+		return err
+	}
+	if err = k.mailbox.Offer(k.together, nil); err != nil {
+		return err
+	}
+	if k.together.Empty() {
+		k.together = nil
 	}
 	k.shared, err = engine.NewSharedFolders(k.Policy.Shared)
 	return err
@@ -76,6 +80,8 @@ type Policy struct {
 	Mailbox []limits.Channel
 	// Shared are folders in memory that the key's programs share, as far as a request asks for them.
 	Shared []limits.Shared
+	// Tools are those of the server's tools that programs may call, by their names or their namespaces. Nil: all of them.
+	Tools []string
 	// Packages are Python packages that programs can import besides those that are always there.
 	Packages []string
 	// Review is what programs may not use; see engine.Options.

@@ -71,6 +71,12 @@ func New(cfg Config) (*Server, error) {
 		own.Policy = own.Policy.withDefaults()
 		setDefault(&own.Policy.MaxRuns, cfg.MaxRuns)
 		setDefault(&own.Policy.MaxSessions, cfg.MaxSessions)
+		if cfg.Workers == nil { // which have the tools, where they have some
+			var err error
+			if own.offered, err = cfg.Tools.Select(own.Policy.Tools); err != nil {
+				return nil, fmt.Errorf("new server: policy of key %q: %w", k.Name, err)
+			}
+		}
 		if err := own.meet(); err != nil {
 			return nil, fmt.Errorf("new server: key %q: %w", own.Name, err)
 		}

@@ -66,14 +66,20 @@ func withExecution(ctx context.Context, run *execution) context.Context {
 	return context.WithValue(ctx, executionContext{}, run)
 }
 
-// tools are what a program of the key may call: the client's tools, and the channels that the request asks for.
+// tools are what a program of the key may call: the server's tools, the client's, and the channels that the request asks for.
 func (k *Key) tools(specs []ToolSpec, channels map[string]limits.ChannelMode) (*hostfuncs.Registry, error) {
-	r, err := registry(specs)
-	if err != nil || len(channels) == 0 {
-		return r, err
+	r, err := k.offered.Select(nil)
+	if err != nil {
+		return nil, err
 	}
-	if r == nil {
-		r = &hostfuncs.Registry{}
+	if err := addClient(r, specs); err != nil {
+		return nil, err
+	}
+	if len(channels) == 0 {
+		if r.Empty() {
+			return nil, nil
+		}
+		return r, nil
 	}
 	switch err := k.mailbox.Offer(r, channels); {
 	case errors.Is(err, mailbox.ErrUnknown), errors.Is(err, mailbox.ErrForbidden):
@@ -84,18 +90,14 @@ func (k *Key) tools(specs []ToolSpec, channels map[string]limits.ChannelMode) (*
 	return r, nil
 }
 
-// registry offers the client's tools. A call goes to the client of the run that makes it.
-func registry(specs []ToolSpec) (*hostfuncs.Registry, error) {
-	if len(specs) == 0 {
-		return nil, nil
-	}
-	r := &hostfuncs.Registry{}
+// addClient offers the client's tools. A call goes to the client of the run that makes it.
+func addClient(r *hostfuncs.Registry, specs []ToolSpec) error {
 	for i, spec := range specs {
 		tool := hostfuncs.Tool{Name: spec.Name, Description: spec.Description, Input: spec.InputSchema}
 		if spec.TimeoutMS != nil {
 			const most = 24 * 60 * 60 * 1000
 			if *spec.TimeoutMS == 0 || *spec.TimeoutMS > most {
-				return nil, invalidf("tools[%d].timeout_ms is %d, must be from 1 to %d", i, *spec.TimeoutMS, most)
+				return invalidf("tools[%d].timeout_ms is %d, must be from 1 to %d", i, *spec.TimeoutMS, most)
 			}
 			tool.Timeout = time.Duration(*spec.TimeoutMS) * time.Millisecond
 		}
@@ -105,10 +107,10 @@ func registry(specs []ToolSpec) (*hostfuncs.Registry, error) {
 			tool.Call = callClient(spec.Name)
 		}
 		if err := r.Add(tool); err != nil {
-			return nil, invalidf("tools[%d]: %v", i, err)
+			return invalidf("tools[%d]: %v", i, err)
 		}
 	}
-	return r, nil
+	return nil
 }
 
 // callClient asks the client of the run that makes the call.

@@ -8,9 +8,13 @@ import (
 	"net/http"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/cloche-dev/cloche/cmd/cloche/internal/wall"
 	"github.com/cloche-dev/cloche/engine"
+	"github.com/cloche-dev/cloche/hostfuncs"
+	"github.com/cloche-dev/cloche/hostfuncs/mcptools"
+	"github.com/cloche-dev/cloche/limits"
 	"github.com/cloche-dev/cloche/web"
 	"github.com/cloche-dev/cloche/web/mcp"
 )
@@ -28,17 +32,22 @@ func (a *app) openHost(s *web.Settings, cfg web.Config, cache string) (_ *backen
 	if s.Store != "" {
 		cfg.Stored, cfg.SnapshotDir = true, filepath.Join(s.Store, "snapshots")
 	}
+	cfg.Tools = &hostfuncs.Registry{}
+	servers, err := mcptools.Start(a.ctx, neededTools(s.Tools, cfg.Keys), cfg.Tools, a.err)
+	if err != nil {
+		return nil, errors.Join(err, cfg.Engine.Close())
+	}
 	agents := newAgents(cfg.Engine)
 	cfg.MCP = agents
 	stop := context.AfterFunc(a.ctx, func() { agents.Close() }) // its error is that of the Close below
-	b := &backend{ctx: a.ctx, engine: cfg.Engine, wall: serveWall(s)}
+	b := &backend{ctx: a.ctx, engine: cfg.Engine, tools: cfg.Tools, wall: serveWall(s)}
 	b.close = func() error {
 		stop()
 		var err error
 		if b.server != nil {
 			err = b.server.Close()
 		}
-		return errors.Join(err, agents.Close(), cfg.Engine.Close())
+		return errors.Join(err, agents.Close(), cfg.Engine.Close(), servers.Close())
 	}
 	if b.server, err = web.New(cfg); err != nil {
 		return nil, errors.Join(usageError{err}, b.close())
@@ -47,6 +56,22 @@ func (a *app) openHost(s *web.Settings, cfg web.Config, cache string) (_ *backen
 		return nil, errors.Join(err, b.close())
 	}
 	return b, nil
+}
+
+// neededTools are the servers of t whose tools some key's programs may call.
+func neededTools(t *limits.Tools, keys []*web.Key) *limits.Tools {
+	if t == nil {
+		return nil
+	}
+	needed := *t
+	needed.MCP = slices.DeleteFunc(slices.Clone(t.MCP), func(m limits.MCPServer) bool {
+		return !slices.ContainsFunc(keys, func(k *web.Key) bool {
+			return k.Policy.Tools == nil || slices.ContainsFunc(k.Policy.Tools, func(tool string) bool {
+				return tool == m.Name || strings.HasPrefix(tool, m.Name+".")
+			})
+		})
+	})
+	return &needed
 }
 
 // prepare does what cannot be done behind the wall: interpreters are loaded, packages set up, folders found, and

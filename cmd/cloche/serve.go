@@ -17,6 +17,7 @@ import (
 
 	"github.com/cloche-dev/cloche/cmd/cloche/internal/wall"
 	"github.com/cloche-dev/cloche/engine"
+	"github.com/cloche-dev/cloche/hostfuncs"
 	"github.com/cloche-dev/cloche/hostfuncs/fetch"
 	"github.com/cloche-dev/cloche/web"
 	"github.com/cloche-dev/cloche/web/page"
@@ -103,8 +104,12 @@ func (c *serveCmd) Run(a *app) (err error) {
 	}
 	if dialectListener != nil {
 		p := settings.Policy
+		tools, err := b.tools.Select(p.Tools)
+		if err != nil {
+			return usageError{err}
+		}
 		d := serveDialect(dialectListener, b.engine, engine.Options{
-			Env: p.Env, Limits: dialectLimits(p.Limits), Network: p.Network, Packages: p.Packages, Review: p.Review,
+			Env: p.Env, Limits: dialectLimits(p.Limits), Network: p.Network, Tools: tools, Packages: p.Packages, Review: p.Review,
 		}, cfg.Logger)
 		defer func() { err = errors.Join(err, d.close()) }()
 		fmt.Fprintf(a.out, "cloche: E2B's dialect on http://%s, without a key\n", dialectListener.Addr())
@@ -125,6 +130,7 @@ type backend struct {
 	ctx    context.Context // done when it is to end
 	server *web.Server
 	engine *engine.Engine // nil where programs run in other processes
+	tools  *hostfuncs.Registry
 	wall   wall.Config
 	close  func() error
 }
