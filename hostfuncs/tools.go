@@ -84,8 +84,11 @@ func (t *Tools) handle(ctx context.Context, payload []byte) ([]byte, error) {
 	return t.Calls.Do(ctx, argumentWeight*len(payload), async, work, end)
 }
 
-// notCalled is an error of a call that was not made.
-type notCalled struct{ error }
+// notCalled is an error of a call that was not made, by one of the rules of [ToolCall].
+type notCalled struct {
+	error
+	rule string
+}
 
 func (e notCalled) Unwrap() error { return e.error }
 
@@ -93,19 +96,19 @@ func (e notCalled) Unwrap() error { return e.error }
 func (t *Tools) admit(name string, arguments json.RawMessage) (*tool, error) {
 	tool := t.Registry.tools[name]
 	if tool == nil {
-		return nil, notCalled{Refuse("AttributeError", "there is no tool %.64q", name)}
+		return nil, notCalled{Refuse("AttributeError", "there is no tool %.64q", name), RuleUnknown}
 	}
 	if t.Tally == nil {
 		t.Tally = map[string]int{}
 	}
 	switch max := t.Registry.MaxCalls; {
 	case max > 0 && t.made() >= max:
-		return nil, notCalled{Refuse("ToolLimit", "this run may make %d calls of tools", max)}
+		return nil, notCalled{Refuse("ToolLimit", "this run may make %d calls of tools", max), RuleRunCalls}
 	case tool.MaxCalls > 0 && t.Tally[name] >= tool.MaxCalls:
-		return nil, notCalled{Refuse("ToolLimit", "this run may call %s %d times", name, tool.MaxCalls)}
+		return nil, notCalled{Refuse("ToolLimit", "this run may call %s %d times", name, tool.MaxCalls), RuleToolCalls}
 	}
 	if len(arguments) > maxArguments {
-		return nil, notCalled{Refuse("ValueError", "%s: the arguments have %d bytes, more than %d", name, len(arguments), maxArguments)}
+		return nil, notCalled{Refuse("ValueError", "%s: the arguments have %d bytes, more than %d", name, len(arguments), maxArguments), RuleSize}
 	}
 	t.Tally[name]++
 	return tool, nil
@@ -128,11 +131,11 @@ func (t *Tools) call(ctx context.Context, tool *tool, arguments json.RawMessage,
 		defer stop()
 	}
 	if err := tool.schema.check(arguments); err != nil {
-		return nil, notCalled{Refuse("TypeError", "%s: %.500s", tool.Name, err)}
+		return nil, notCalled{Refuse("TypeError", "%s: %.500s", tool.Name, err), RuleSchema}
 	}
 	if gate := t.Registry.Gate; gate != nil {
 		if err := gate(ctx, tool.Name, arguments); err != nil {
-			return nil, notCalled{err}
+			return nil, notCalled{err, RuleGate}
 		}
 	}
 	result, err := tool.answer(ctx, arguments)
@@ -204,11 +207,16 @@ func (t *Tools) ended(name string, begun time.Time, size int, result []byte, err
 		seen = refusal
 	}
 	if t.Record != nil {
-		t.Record(ToolCall{Name: cut(name, 64), Outcome: outcome, Milliseconds: float64(took.Microseconds()) / 1000})
+		t.Record(ToolCall{
+			Name: cut(name, 64), Outcome: outcome, Milliseconds: milliseconds(took), RequestBytes: size, ReplyBytes: len(result), Rule: skipped.rule,
+		})
 	}
 	if t.Log != nil {
 		attrs := []slog.Attr{slog.String("tool", cut(name, 64)), slog.String("outcome", outcome), slog.Duration("took", took),
 			slog.Int("request_bytes", size), slog.Int("reply_bytes", len(result))}
+		if isSkipped {
+			attrs = append(attrs, slog.String("rule", skipped.rule))
+		}
 		level := slog.LevelInfo
 		if err != nil {
 			level = slog.LevelWarn
@@ -221,6 +229,9 @@ func (t *Tools) ended(name string, begun time.Time, size int, result []byte, err
 	}
 	return result, seen
 }
+
+// milliseconds are those of a record, to the microsecond.
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // cut is s, or its first n bytes.
 func cut(s string, n int) string { return s[:min(len(s), n)] }

@@ -39,6 +39,7 @@ type AuditRecord struct {
 	ToolCalls    []hostfuncs.ToolCall    `json:"tool_calls,omitempty"`    // the first ones
 	HTTPRequests []hostfuncs.HTTPRequest `json:"http_requests,omitempty"` // the first ones
 	Calls        int                     `json:"calls"`                   // how many of both there were
+	Denied       int                     `json:"denied,omitempty"`        // how many of them the policy, a budget or a schema refused
 }
 
 // AuditList answers GET /v1/audit, newest first.
@@ -212,7 +213,8 @@ func (s *Server) getAudit(x *exchange, c echo.Context) error {
 // recordRun puts a run that ended on record: in the audit, the log and the metrics.
 func (s *Server) recordRun(run *execution, res *engine.Result) {
 	r := s.audit.recordOf(run, res)
-	if ran := ranOf(r, run, res); s.cfg.OnRun != nil {
+	ran := ranOf(r, run, res)
+	if s.cfg.OnRun != nil {
 		s.cfg.OnRun(ran)
 	} else {
 		s.record(ran)
@@ -235,8 +237,9 @@ func (s *Server) recordRun(run *execution, res *engine.Result) {
 		}
 		return
 	}
-	attrs = append(attrs, slog.Uint64("fuel", res.Usage.Fuel), slog.Duration("wall", res.Usage.Wall), slog.Duration("start", res.Usage.Start), slog.Int("calls", r.Calls))
+	attrs = append(attrs, slog.Uint64("fuel", res.Usage.Fuel), slog.Duration("wall", res.Usage.Wall), slog.Duration("start", res.Usage.Start), slog.Int("calls", r.Calls), slog.Int("denied", ran.denied()))
 	s.log(slog.LevelInfo, "operation", "run", attrs...)
+	s.logCalls(run, res)
 	if e, ok := errors.AsType[*limits.ExceededError](res.Err()); ok {
 		s.log(slog.LevelInfo, "resource", "limit reached", slog.String("run", run.id), slog.String("key", run.key.Name), slog.String("limit", e.Error()))
 	}

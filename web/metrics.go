@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/cloche-dev/cloche/engine"
+	"github.com/cloche-dev/cloche/hostfuncs"
 )
 
 // metrics counts what happens, for Prometheus.
@@ -26,6 +27,7 @@ type metrics struct {
 	output    prometheus.Counter
 	tools     *prometheus.CounterVec
 	requests  *prometheus.CounterVec
+	denied    *prometheus.CounterVec
 	responses *prometheus.CounterVec
 }
 
@@ -52,6 +54,7 @@ func newMetrics(s *Server) *metrics {
 		memory:    histograms("cloche_private_bytes", "Memory that a program had of its own.", prometheus.ExponentialBuckets(1<<17, 4, 8), "language"),
 		tools:     counters("cloche_tool_calls_total", "Calls of tools.", "outcome"),
 		requests:  counters("cloche_http_requests_total", "Requests of programs to the network.", "allowed"),
+		denied:    counters("cloche_denied_total", "Requests and calls of tools that were refused, by the key whose programs made them.", "key", "kind"),
 		responses: counters("cloche_responses_total", "Answers, by route and status.", "route", "code"),
 	}
 	m.waits = histograms("cloche_queue_seconds", "Time that programs waited for a place to run.", prometheus.ExponentialBuckets(0.0001, 4, 9)).WithLabelValues().(prometheus.Histogram)
@@ -112,6 +115,11 @@ func (m *metrics) ran(r Ran) {
 	}
 	for allowed, n := range r.Requests {
 		m.requests.WithLabelValues(allowed).Add(float64(n))
+	}
+	for kind, n := range map[string]int{"request": r.Requests["false"], "tool": r.Tools[hostfuncs.OutcomeRefused]} {
+		if n > 0 {
+			m.denied.WithLabelValues(key, kind).Add(float64(n))
+		}
 	}
 }
 

@@ -39,6 +39,7 @@ type Server struct {
 	named     *idempotency
 	audit     *audit
 	metrics   *metrics
+	denials   denials
 	sessions  *sessions
 	snapshots *snapshots
 	// description is the API's own, as JSON.

@@ -108,6 +108,24 @@ type Ran struct {
 	Requests map[string]int `json:"requests"` // to the network, by whether they were allowed
 }
 
+// denied is how many requests and calls were refused.
+func (r Ran) denied() int { return r.Requests["false"] + r.Tools[hostfuncs.OutcomeRefused] }
+
+// lastDenial says which of the calls on record was refused last, and by what rule.
+func (r Ran) lastDenial() string {
+	for _, q := range slices.Backward(r.Record.HTTPRequests) {
+		if !q.Allowed {
+			return q.Method + " " + withoutQuery(q.URL) + ": " + q.Reason
+		}
+	}
+	for _, c := range slices.Backward(r.Record.ToolCalls) {
+		if c.Outcome == hostfuncs.OutcomeRefused {
+			return c.Name + ": " + c.Rule
+		}
+	}
+	return ""
+}
+
 // maxRecord is above what a record holds besides its code.
 const maxRecord = 1 << 20
 
@@ -146,6 +164,11 @@ func (s *Server) Record(k *Key, r Ran) {
 
 // record puts a run in the audit and the metrics.
 func (s *Server) record(r Ran) {
+	r.Record.Denied = r.denied()
+	if total, report := s.denials.add(r.Record.Key, r.Record.Denied); report {
+		s.log(slog.LevelWarn, "resource", "a key's programs are denied again and again", slog.String("key", r.Record.Key),
+			slog.Uint64("denied", total), slog.String("run", r.Record.ID), slog.String("last", r.lastDenial()))
+	}
 	if err := s.audit.add(r.Record); err != nil {
 		s.log(slog.LevelError, "error", "the audit file cannot be written", slog.String("error", err.Error()))
 	}

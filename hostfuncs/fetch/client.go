@@ -107,12 +107,17 @@ func (c *Client) handle(ctx context.Context, payload []byte) ([]byte, error) {
 	if err != nil {
 		return nil, hostfuncs.Refuse("ValueError", "%v", err)
 	}
+	denied := func(reason string) {
+		c.note(&hostfuncs.HTTPRequest{Method: r.method, URL: c.shown(r.url), Reason: reason, RequestBytes: len(r.body)}, true)
+	}
 	if c.made >= c.limits.Requests {
-		return nil, hostfuncs.Refuse("PermissionError", "this run may make %d requests", c.limits.Requests)
+		reason := fmt.Sprintf("this run may make %d requests", c.limits.Requests)
+		denied(reason)
+		return nil, hostfuncs.Refuse("PermissionError", "%s", reason)
 	}
 	j := &journey{client: c, request: r}
 	if c.policy == nil {
-		c.note(&hostfuncs.HTTPRequest{Method: r.method, URL: c.shown(r.url), Reason: "this run has no network"}, true)
+		denied("this run has no network")
 		return nil, notOffered()
 	}
 	return c.calls.Do(ctx, len(payload), r.async, j.work, j.end)
@@ -145,7 +150,8 @@ func (c *Client) over(r *hostfuncs.HTTPRequest) {
 			level = slog.LevelWarn
 		}
 		c.log.LogAttrs(context.Background(), level, "http request", slog.String("method", r.Method), slog.String("url", withoutQuery(r.URL)),
-			slog.Int("status", r.Status), slog.Uint64("bytes", r.Bytes), slog.Bool("allowed", r.Allowed), slog.String("reason", r.Reason))
+			slog.Int("status", r.Status), slog.Uint64("bytes", r.Bytes), slog.Int("request_bytes", r.RequestBytes),
+			slog.Float64("ms", r.Milliseconds), slog.Bool("allowed", r.Allowed), slog.String("reason", r.Reason))
 	}
 	if c.event != nil {
 		c.event(*r)
@@ -187,6 +193,7 @@ type journey struct {
 	// mu guards the fields below.
 	mu        sync.Mutex
 	hops      []hostfuncs.HTTPRequest // what was sent or refused
+	begun     time.Time               // when the newest was
 	abandoned bool                    // nobody wants the answer
 	arrived   bool                    // work is over
 }
@@ -195,7 +202,15 @@ type journey struct {
 func (j *journey) hop(r hostfuncs.HTTPRequest) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.hops = append(j.hops, r)
+	j.timed()
+	j.hops, j.begun = append(j.hops, r), time.Now()
+}
+
+// timed notes how long the newest hop took. Preconditions: mu is held.
+func (j *journey) timed() {
+	if n := len(j.hops); n > 0 {
+		j.hops[n-1].Milliseconds = float64(time.Since(j.begun).Microseconds()) / 1000
+	}
 }
 
 func (j *journey) last(change func(*hostfuncs.HTTPRequest)) {
@@ -226,6 +241,7 @@ func (j *journey) work(ctx context.Context) (first []byte, err error) {
 		j.mu.Lock()
 		defer j.mu.Unlock()
 		j.arrived = true
+		j.timed()
 		if err != nil || j.abandoned || j.body == nil {
 			if j.body != nil {
 				j.body.close()
@@ -309,7 +325,7 @@ func (j *journey) send(ctx context.Context, method string, t target, header http
 	if !v.allowed {
 		return nil, false, j.deny(t.String(), method, v.reason, "PermissionError")
 	}
-	j.hop(hostfuncs.HTTPRequest{Method: method, URL: c.shown(t.String()), Allowed: true, Reason: v.rule})
+	j.hop(hostfuncs.HTTPRequest{Method: method, URL: c.shown(t.String()), Allowed: true, Reason: v.rule, RequestBytes: len(body)})
 	if err := c.budget.take(uint64(len(body))); err != nil {
 		j.last(func(r *hostfuncs.HTTPRequest) { r.Reason = err.Error() })
 		return nil, false, refused("ConnectionError", "%v", err)
