@@ -20,7 +20,7 @@ func TestDenials(t *testing.T) {
 	for run := range 12 {
 		st := s.stream("POST", "/v1/execute", body, "Accept: text/event-stream")
 		st.all()
-		if n, want := strings.Count(s.log.String(), report), map[bool]int{true: 0, false: 1}[run == 0] + run/11; n != want {
+		if n, want := strings.Count(s.log.String(), report), map[bool]int{true: 0, false: 1}[run == 0]+run/11; n != want {
 			t.Fatalf("%d reports after %d denials, want %d", n, 9*(run+1), want)
 		}
 	}
