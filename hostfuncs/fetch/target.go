@@ -139,6 +139,11 @@ func parseHost(text string) (string, netip.Addr, error) {
 		}
 		name = ascii
 	}
+	if strings.Contains(name, "xn--") {
+		if ascii, err := encodedNames.ToASCII(name); err != nil || ascii != name {
+			return "", none, fmt.Errorf("%.60q is no host name", text)
+		}
+	}
 	if lastLabelIsNumber(name) {
 		a, err := netip.ParseAddr(name)
 		if err != nil || !a.Is4() || a.String() != name {
@@ -152,6 +157,10 @@ func parseHost(text string) (string, netip.Addr, error) {
 	}
 	return name, none, nil
 }
+
+// encodedNames are the international names, in ASCII, that a browser takes (WHATWG URL, "domain to ASCII").
+var encodedNames = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.BidiRule(), idna.CheckJoiners(true),
+	idna.CheckHyphens(false), idna.StrictDomainName(false))
 
 func isASCII(s string) bool {
 	for i := range len(s) {
@@ -281,6 +290,10 @@ func (t target) resolve(location string) (target, error) {
 		if c := location[i]; c <= ' ' || c >= 0x7f || c == '\\' {
 			return target{}, errors.New("the redirect's location holds a space, a control character, a backslash or what is not ASCII")
 		}
+	}
+	if rest, ok := strings.CutPrefix(location, "//"); ok && (rest == "" || strings.IndexByte("/?#", rest[0]) >= 0) {
+		// After more than two slashes a browser looks for a server, others for a path.
+		return target{}, errors.New("the redirect's location names no server after its slashes")
 	}
 	to, err := base.Parse(location)
 	if err != nil || to.Opaque != "" {

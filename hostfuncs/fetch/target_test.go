@@ -71,6 +71,8 @@ func TestParseTarget(t *testing.T) {
 		{"http://127。0。0。1/", "", "is no host name"},
 		{"http://lo\u0441alhost\u200d/", "", "is no host name"},
 		{"http://ⓛocalhost/", "", "is no host name"},
+		{"http://xn--zn7c/", "", "is no host name"},
+		{"http://XN--BCHER-KVA.example/", "http://xn--bcher-kva.example/", ""},
 		{"http://%31%32%37.0.0.1/", "", "is no host"},
 		{"http://[::1/", "", "is no"},
 		{"http://[::1%25lo]/", "", "is no IPv6 address"},
@@ -101,7 +103,7 @@ func TestResolve(t *testing.T) {
 	for location, want := range map[string]string{
 		"/x": "https://example.com/x", "x": "https://example.com/a/x", "?y": "https://example.com/a/b?y", "//other/": "https://other/",
 		"http://h:8080": "http://h:8080/", "../../..": "https://example.com/",
-		"http://u@h/": "", "file:///x": "", "javascript:1": "", "data:,x": "", "http://127.1/": "", "http://h\\@x/": "", "https:h": "", "a b": "", "ä": "",
+		"http://u@h/": "", "file:///x": "", "javascript:1": "", "data:,x": "", "http://127.1/": "", "http://h\\@x/": "", "https:h": "", "a b": "", "ä": "", "///b": "", "//": "", "//?x": "",
 	} {
 		got, err := base.resolve(location)
 		if want == "" && err == nil || want != "" && (err != nil || got.String() != want) {
