@@ -3,10 +3,12 @@ package engine_test
 import (
 	"context"
 	"encoding/json"
+	"runtime"
 	"testing"
 
 	"github.com/cloche-dev/cloche/engine"
 	"github.com/cloche-dev/cloche/hostfuncs"
+	"github.com/cloche-dev/cloche/limits"
 )
 
 // TestToolArguments compares what a tool gets of JavaScript's values with what JSON.stringify makes of them: plain ones are read
@@ -100,5 +102,31 @@ func TestToolCallForms(t *testing.T) {
 	res := run(t, engine.Job{Language: engine.JavaScript, Code: code, Tools: tools(t)})
 	if res.Status != engine.StatusOK {
 		t.Errorf("%s: %s", res.Status, res.Stderr)
+	}
+}
+
+// TestToolArgumentsAreBounded: a few objects that are in many places at once stand for a text that is larger than any memory. Writing it
+// must stay within the program's limits, not the host's.
+func TestToolArgumentsAreBounded(t *testing.T) {
+	reg := &hostfuncs.Registry{}
+	if err := reg.Add(hostfuncs.Tool{Name: "echo", Quick: true, Call: func(context.Context, json.RawMessage) (json.RawMessage, error) {
+		return json.RawMessage("null"), nil
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	for name, code := range map[string]string{
+		"arrays":            `let a = []; for (let i = 0; i < 6; i++) a = Array(16).fill(a); await tools.echo({ a })`,
+		"objects":           `let a = {}; for (let i = 0; i < 6; i++) a = Array(16).fill(a); await tools.echo({ a })`,
+		"hidden properties": `const a = {}; for (let i = 0; i < 1000; i++) a["k" + i] = undefined; await tools.echo({ a: Array(20000).fill(a) })`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			res := run(t, engine.Job{Language: engine.JavaScript, Code: code, Tools: reg, Limits: limits.Limits{MemoryBytes: 32 << 20, Fuel: 50_000_000}})
+			runtime.ReadMemStats(&after)
+			if got := after.TotalAlloc - before.TotalAlloc; got > 64<<20 {
+				t.Errorf("the host took %s for it; status %s", limits.FormatSize(got), res.Status)
+			}
+		})
 	}
 }

@@ -118,7 +118,7 @@ func (c *card) remembered() (list []known) {
 	b, _ := c.mem.Read(c.u32(c.b.Known), c.u32(c.b.Known+4))
 	for len(b) > knownHead && len(list) < 2*maxNames {
 		n := knownHead + int(binary.LittleEndian.Uint16(b[8:]))
-		if n > len(b) {
+		if n > min(len(b), knownHead+3*mostNames) { // no name that was remembered is longer
 			break
 		}
 		list = append(list, known{binary.LittleEndian.Uint64(b), string(b[knownHead:n])})

@@ -77,3 +77,21 @@ func FuzzCard(f *testing.F) {
 
 // objectBits make an address an object's value.
 const objectBits = value(0xffffffff << 32)
+
+// TestForgedMarks: a program that owns its memory says that a card remembered names, of the greatest length, all over it.
+func TestForgedMarks(t *testing.T) {
+	mem := make(memory, 1<<20)
+	for i := range mem {
+		mem[i] = 0xff
+	}
+	mem.WriteUint32(0, 12)
+	mem.WriteUint32(4, uint32(len(mem)-12))
+	c := card{heap: heap{mem, &boot{}}}
+	held := 0
+	for _, k := range c.remembered() {
+		held += len(k.name)
+	}
+	if held > 64<<10 {
+		t.Errorf("the host copied %d bytes of names that no card remembers", held)
+	}
+}

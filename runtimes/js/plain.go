@@ -13,19 +13,21 @@ import (
 const (
 	maxPlainText  = 64 << 10 // bytes
 	maxPlainDepth = 16
-	maxPlainProps = 1000 // of one object
+	maxPlainProps = 1000     // of one object
+	maxPlainLooks = 64 << 10 // at properties of all objects, those that are not written included
 )
 
 // A plainWriter writes values as JSON.stringify would, but reads them where they lie in memory, which takes a tenth of the time.
 // It does so for plain objects and arrays of plain values, where no code of the program could be run, and gives up on all others.
 type plainWriter struct {
 	heap
-	out []byte
+	out    []byte
+	looked int // at how many properties
 }
 
 // plainJSON appends v to out; false when v is not plain.
 func (in *interp) plainJSON(out []byte, v value) ([]byte, bool) {
-	w := plainWriter{heap{in.g.Memory(), in.b}, out}
+	w := plainWriter{heap: heap{in.g.Memory(), in.b}, out: out}
 	ok := w.pristine() && w.value(v, 0)
 	return w.out, ok
 }
@@ -45,6 +47,7 @@ func (w *plainWriter) hasToJSON(o object) bool {
 	return !ok || w.count(o) > maxPlainProps
 }
 
+// value writes v. It looks at the bound after each value, empty objects too: one that is in many places can stand for any number.
 func (w *plainWriter) value(v value, depth int) bool {
 	switch v.tag() {
 	case tagInt:
@@ -58,7 +61,9 @@ func (w *plainWriter) value(v value, depth int) bool {
 	case tagString:
 		return w.string(uint32(v))
 	case tagObject:
-		return depth < maxPlainDepth && w.object(object(uint32(v)), depth+1)
+		if depth == maxPlainDepth || !w.object(object(uint32(v)), depth+1) {
+			return false
+		}
 	default:
 		return false
 	}
@@ -87,7 +92,11 @@ func (w *plainWriter) object(o object, depth int) bool {
 
 func (w *plainWriter) members(o object, depth int) bool {
 	w.out = append(w.out, '{')
-	for _, p := range w.properties(o, 2*maxPlainProps) {
+	props := w.properties(o, 2*maxPlainProps)
+	if w.looked += len(props); w.looked > maxPlainLooks {
+		return false
+	}
+	for _, p := range props {
 		s, isText := w.atomText(p.atom)
 		if !isText || p.flags&propKind != propNormal { // numbers come first, in their order
 			return false
