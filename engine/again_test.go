@@ -97,9 +97,12 @@ func TestSuspendAgain(t *testing.T) {
 
 // A turn that is to be run again may be given up, and must take the way that it took.
 func TestSuspendAgainOrNot(t *testing.T) {
-	s := lateSession(t, testEngine(t), engine.Options{Repeatable: true})
+	s := lateSession(t, testEngine(t), engine.Options{Repeatable: true, Autopsy: time.Minute})
 	turn(t, s, engine.Turn{Code: "n = 1"})
 	id := suspended(t, s, "n = 2\nopen('f').read() if __import__('os').path.exists('f') else tools.ask(m=1)\n", "ask")[0]
+	if _, err := s.Autopsy(t.Context()); !errors.Is(err, engine.ErrNoAutopsy) {
+		t.Errorf("an autopsy of a turn that waits: %v", err)
+	}
 	res, err := s.Resume(t.Context(), engine.Resumption{Cancel: true})
 	if err != nil || res.Status != engine.StatusCancelled || !res.RolledBack {
 		t.Fatalf("%+v, %v", res, err)

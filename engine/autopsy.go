@@ -167,7 +167,11 @@ func (k *failures) borrow(f *failure) (vm.Checkpoint, bool) {
 
 // fail keeps what is left of a turn that was cut, if that is wanted. The instance is closed afterwards.
 func (s *sandbox) fail(res *Result, r *running, t Turn, name string) *failure {
-	if s.opts.Autopsy == 0 || !s.session || res.Status == StatusCancelled || res.Status == StatusOK {
+	switch res.Status {
+	case StatusOK, StatusCancelled, StatusSuspended: // the last of these was cut to be run again
+		return nil
+	}
+	if s.opts.Autopsy == 0 || !s.session {
 		return nil
 	}
 	memory, err := s.inst.Save()

@@ -380,6 +380,20 @@ func TestWorkerHangs(t *testing.T) {
 	s.stop(t)
 }
 
+// TestWorkersTools: a worker starts MCP servers by the names of their programs, as a server without workers does.
+func TestWorkersTools(t *testing.T) {
+	dir, err := runtimes.DefaultCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := startWorkers(t, fmt.Sprintf("[tools.mcp.inner]\ncommand = [\"cloche\", \"mcp\"]\nenv = { CLOCHE_CACHE = %q }", dir))
+	const call = "const r = await tools.inner.run_code({ language: 'javascript', code: '6 * 7' }); console.log(r.status)"
+	if r := s.executeAs(t, ann, engine.JavaScript, call); r.Stdout != "ok\n" {
+		t.Errorf("the program had %+v\n%s", r, s.log)
+	}
+	s.stop(t)
+}
+
 // TestWorkerNumber: of one worker the second key gets it once the first has nothing to lose; its session comes back.
 func TestWorkerNumber(t *testing.T) {
 	s := startWorkers(t, "max = 1\nidle = \"2s\"")

@@ -25,8 +25,8 @@ import (
 // startTimeout bounds how long a server may take until it has said what its tools are. Some are downloaded first.
 const startTimeout = 60 * time.Second
 
-// inherited are the variables of ours that a server gets.
-var inherited = []string{"PATH", "HOME", "USER", "LANG", "TMPDIR", "SystemRoot", "APPDATA", "LOCALAPPDATA", "TEMP", "PATHEXT"}
+// Inherited are the variables of ours that a server gets.
+var Inherited = []string{"PATH", "HOME", "USER", "LANG", "TMPDIR", "SystemRoot", "APPDATA", "LOCALAPPDATA", "TEMP", "PATHEXT"}
 
 // Servers are running MCP servers.
 type Servers struct{ sessions []*mcp.ClientSession }
@@ -57,7 +57,7 @@ func Start(ctx context.Context, t *limits.Tools, reg *hostfuncs.Registry, errs i
 
 func environment(given map[string]string) []string {
 	env := []string{}
-	for _, name := range inherited {
+	for _, name := range Inherited {
 		if v, ok := os.LookupEnv(name); ok && given[name] == "" {
 			env = append(env, name+"="+v)
 		}

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/cloche-dev/cloche/hostfuncs/mcptools"
 )
 
 // Names of the hidden commands by which the program becomes a spawner or a worker.
@@ -37,12 +39,13 @@ const (
 func order(kind byte, id uint64) []byte { return binary.BigEndian.AppendUint64([]byte{kind}, id) }
 
 // self starts this program again, with one command and one descriptor. Its environment is what Go itself and the
-// search for certificates and time zones heed.
+// search for certificates and time zones heed, and what a worker passes on to the MCP servers that it starts.
 func self(command string, fd *os.File) *exec.Cmd {
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Args = []string{os.Args[0], command}
 	cmd.Env = []string{}
-	for _, name := range []string{"GOGC", "GOMEMLIMIT", "GOMAXPROCS", "GODEBUG", "GOTRACEBACK", "GORACE", "TZ", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR"} {
+	heeded := []string{"GOGC", "GOMEMLIMIT", "GOMAXPROCS", "GODEBUG", "GOTRACEBACK", "GORACE", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR"}
+	for _, name := range append(heeded, mcptools.Inherited...) {
 		if v, ok := os.LookupEnv(name); ok {
 			cmd.Env = append(cmd.Env, name+"="+v)
 		}
