@@ -96,9 +96,14 @@ func TestToolCallForms(t *testing.T) {
 		eq(await tools.lookup(7).catch((e) => e.name), "TypeError");
 		eq(await Promise.all([tools.slow({ ms: 30 }), tools.slow(20), tools.lookup({ name: "Eve" })]), [30, 20, { id: 7, name: "Eve" }]);
 		eq([tools.lookup.name, tools.lookup.length, typeof tools.lookup, tools.lookup({ name: "x" }) instanceof Promise], ["lookup", 2, "function", true]);
-		async function caller() { await tools.lookup({ name: "Nobody" }); }
-		const error = await caller().catch((e) => e);
-		eq([error.name, error.message, error.stack.includes("caller"), error.stack.includes("cloche:")], ["KeyError", "no customer Nobody", true, false]);`
+		async function caller(call) { await call(); }
+		for (const [call, ...want] of [
+			[() => tools.lookup({ name: "Nobody" }), "KeyError", "no customer Nobody"],
+			[() => tools.slow({ ms: -30 }), "RangeError", "less than no time"], // its answer comes when nobody is on the stack
+		]) {
+			const error = await caller(call).catch((e) => e);
+			eq([error.name, error.message, error.stack.includes("caller"), error.stack.includes("cloche:")], [...want, true, false]);
+		}`
 	res := run(t, engine.Job{Language: engine.JavaScript, Code: code, Tools: tools(t)})
 	if res.Status != engine.StatusOK {
 		t.Errorf("%s: %s", res.Status, res.Stderr)

@@ -45,7 +45,10 @@ func tools(t testing.TB) *hostfuncs.Registry {
 		MS int `json:"ms"`
 	}) (int, error) {
 		select {
-		case <-time.After(time.Duration(in.MS) * time.Millisecond):
+		case <-time.After(time.Duration(max(in.MS, -in.MS)) * time.Millisecond):
+			if in.MS < 0 {
+				return 0, hostfuncs.Refuse("RangeError", "less than no time")
+			}
 			return in.MS, nil
 		case <-ctx.Done():
 			return 0, ctx.Err()

@@ -146,7 +146,7 @@ func TestDescription(t *testing.T) {
 	d.call("DELETE", "/v1/executions/"+res.ID, nil)
 	d.call("POST", "/v1/executions/"+res.ID+"/tool_results", object{"call_id": "x"})
 	var info struct{ ID string }
-	d.call("POST", "/v1/sessions", object{"metadata": object{"a": "b"}, "on_error": "rollback"}).must(201, &info)
+	d.call("POST", "/v1/sessions", object{"metadata": object{"a": "b"}, "on_error": "rollback", "autopsy_s": 60}).must(201, &info)
 	p := "/v1/sessions/" + info.ID
 	for _, c := range []struct {
 		method, path string
@@ -168,6 +168,8 @@ func TestDescription(t *testing.T) {
 	d.call("POST", p+"/execute", object{"code": "1"}, "Accept: application/x-ndjson").must(200, nil)
 	d.call("POST", p+"/execute", object{"code": "1"}, "Prefer: respond-async").must(202, nil)
 	eventually(t, "the session is free", func() bool { return s.do("POST", p+"/execute", object{"code": "1"}).status == 200 })
+	d.call("POST", p+"/execute", object{"code": "while True: pass", "limits": object{"fuel": 10_000_000}}).must(200, nil)
+	d.call("GET", p+"/autopsy", nil).must(200, nil)
 	d.call("GET", "/metrics", nil).must(200, nil)
 	d.call("GET", p+"/ws", nil)
 	d.call("PUT", p+"/files/a.txt", "text", "Content-Type: application/octet-stream")

@@ -432,15 +432,19 @@ func TestWorkerNumber(t *testing.T) {
 func TestWorkersEnd(t *testing.T) {
 	s := startWorkers(t, "")
 	s.workerOf(t, ann)
+	runs := func(n int) func() bool {
+		return func() bool {
+			_, b, _ := s.send("GET", "/metrics", nil)
+			return bytes.Contains(b, fmt.Appendf(nil, `cloche_worker_running{key="ann"} %d`, n))
+		}
+	}
+	eventually(t, "what found the worker is over", runs(0))
 	got := make(chan string, 1)
 	go func() {
 		status, b, err := s.sendAs(ann, "POST", "/v1/execute", map[string]any{"language": engine.JavaScript, "code": "await new Promise(r => setTimeout(r, 1000)); console.log(42)"})
 		got <- fmt.Sprint(status, " ", string(b), err)
 	}()
-	eventually(t, "ann's program runs", func() bool {
-		_, b, _ := s.send("GET", "/metrics", nil)
-		return bytes.Contains(b, []byte(`cloche_worker_running{key="ann"} 1`))
-	})
+	eventually(t, "ann's program runs", runs(1))
 	s.stop(t)
 	if g := <-got; !strings.Contains(g, `"stdout":"42\n"`) {
 		t.Errorf("the program that ran to its end is answered %s", g)

@@ -109,7 +109,7 @@ func TestTurns(t *testing.T) {
 			{"kept = 2; missing.call()", "! ReferenceError"},
 			{"kept", "= 2"},
 			{"const late = (() => { throw new Error('x') })()", "! Error"},
-			{"typeof late", "! ReferenceError"},
+			{"typeof late", "= 'undefined'"},
 			{"const late = 1; late", "= 1"},
 		},
 		"imports last": {

@@ -67,9 +67,15 @@
       if (codeAt(reply, 0) !== 48) return rejected(failure(rest(reply, 1), made[name].tool));
       return resolved(parse(rest(reply, 1)));
     }
+    const call = {}; // its stack is the call's, not that of the answer's arrival
+    Error.captureStackTrace(call, made[name].tool);
     return new Promise((resolve, reject) => {
       cloche.expect(reply, (frame) => {
-        if (typeof frame === "string") return reject(failure(frame));
+        if (typeof frame === "string") {
+          const error = failure(frame);
+          defineProperty(error, "stack", { value: call.stack, writable: true, configurable: true, enumerable: false });
+          return reject(error);
+        }
         resolve(parse(cloche.decode("utf8", frame, 0, frame.byteLength)));
       });
     });

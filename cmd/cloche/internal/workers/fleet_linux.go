@@ -57,6 +57,7 @@ type worker struct {
 	requests int // that go on
 	used     time.Time
 	retired  bool // told to end
+	killed   bool // its process is ended
 }
 
 // New starts a fleet, which has no worker yet. It starts a process, and so must be called before the front's wall stands.
@@ -131,7 +132,7 @@ func (f *Fleet) take(k *web.Key) (*worker, <-chan struct{}, error) {
 		s = &seat{key: k}
 		f.seats[k.Name] = s
 	}
-	if s.worker != nil && s.worker.retired {
+	if s.worker != nil && (s.worker.retired || s.worker.killed) {
 		return nil, s.worker.ended, nil
 	}
 	if s.worker == nil {
@@ -319,6 +320,9 @@ func (f *Fleet) kill(w *worker, why string) {
 		return
 	default:
 	}
+	f.mu.Lock()
+	w.killed = true // who asks from now on waits for the next one
+	f.mu.Unlock()
 	f.cfg.Logger.Warn("worker is killed", "class", "operation", "key", w.seat.key.Name, "worker", w.id, "why", why)
 	_, _ = f.orders.Write(order(orderKill, w.id)) // a spawner that is gone is noticed elsewhere
 }
