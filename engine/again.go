@@ -36,7 +36,7 @@ type turnKey struct {
 	Key  []byte `json:"key"`
 }
 
-// Bounds of a record: readings of clocks, and bytes of standard input and of answers.
+// Bounds of a record: readings of clocks, and bytes of standard input and of what was asked and answered.
 const (
 	maxReadings    = 64 << 10
 	maxTurnAnswers = 8 << 20
@@ -60,12 +60,18 @@ type heard struct {
 	text []byte
 }
 
-// Write implements io.Writer.
+// Write implements io.Writer. One byte more than there may be says that there was more.
 func (h *heard) Write(p []byte) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.text = append(h.text, p...)
+	h.text = append(h.text, p[:min(len(p), maxTurnAnswers+1-len(h.text))]...)
 	return len(p), nil
+}
+
+func (h *heard) size() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.text)
 }
 
 func (h *heard) bytes() []byte {
@@ -174,7 +180,7 @@ func (t *turnTape) splice(r *running, turn *runtimes.Turn) {
 	r.door.More = func() {
 		connect()
 		r.calls.Repeatable = func() bool {
-			return t.read <= maxReadings && t.bytes <= maxTurnAnswers && len(t.heard.bytes()) <= maxTurnAnswers && !r.deadline.interrupted
+			return t.read <= maxReadings && t.bytes <= maxTurnAnswers && t.heard.size() <= maxTurnAnswers && !r.deadline.interrupted
 		}
 	}
 }

@@ -191,3 +191,16 @@ func TestSuspendedChance(t *testing.T) {
 		})
 	}
 }
+
+// A turn may read any amount of standard input; what is kept, to run it again, has a bound.
+func TestHeardIsBounded(t *testing.T) {
+	const most = 8 << 20
+	for _, sizes := range [][]int{{5, 0, most - 5, 1, 7}, {64 << 20, 1}} {
+		if n := engine.Heard(sizes...); n != most+1 {
+			t.Errorf("of parts of %d bytes %d are kept", sizes, n)
+		}
+	}
+	if n := engine.Heard(3, 4); n != 7 {
+		t.Errorf("of 7 bytes %d are kept", n)
+	}
+}

@@ -120,3 +120,12 @@ func Told(parts ...json.RawMessage) Autopsy {
 	f.tell(parts, nil)
 	return f.about
 }
+
+// Heard is how much a tape keeps of standard input that comes in parts of the sizes.
+func Heard(sizes ...int) int {
+	var h heard
+	for _, n := range sizes {
+		_, _ = h.Write(make([]byte, n))
+	}
+	return len(h.bytes())
+}

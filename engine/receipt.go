@@ -151,7 +151,7 @@ func (b *Bytes) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Bounds of a receipt, in bytes: of what a run is given, of what its host answers it, and of the file.
+// Bounds of a receipt, in bytes: of what a run is given, of what it asks its host and is answered, and of the file.
 const (
 	maxReceiptInput   = 64 << 20
 	maxReceiptAnswers = 64 << 20

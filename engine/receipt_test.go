@@ -295,6 +295,23 @@ func TestReceiptUnrepeatable(t *testing.T) {
 	}
 }
 
+// TestReceiptOfManyCalls: a program may wait and cancel as often as it likes, and what is recorded of that has a bound, too.
+func TestReceiptOfManyCalls(t *testing.T) {
+	rec := run(t, engine.Job{Receipt: true, Limits: limits.Limits{Timeout: time.Minute}, Code: `
+import sys
+raw = sys.modules["_cloche.host"].raw
+header = b'{"id": 1' + b" " * 500 + b"}"
+for _ in range(150_000):
+    raw(b"\x15" + len(header).to_bytes(4, "little") + header)
+print("done")`}).Receipt
+	if held := len(rec.HostCalls) * len(rec.HostCalls[0].Asked.Head); held > 64<<20 || !strings.HasPrefix(rec.Outcome.Stdout.Head, "done") {
+		t.Errorf("%d calls with %d bytes are recorded; %+v", len(rec.HostCalls), held, rec.Outcome)
+	}
+	if !strings.Contains(rec.Unrepeatable, "a receipt holds") {
+		t.Errorf("unrepeatable: %q", rec.Unrepeatable)
+	}
+}
+
 func TestReceiptRefused(t *testing.T) {
 	for want, j := range map[string]engine.Job{
 		"mounted":          {Mounts: []limits.Mount{{Host: t.TempDir(), Guest: "/in", Mode: limits.ReadOnly}}},

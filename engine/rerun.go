@@ -117,7 +117,7 @@ func newResumer(s *SuspendedRun, calls []HostCall, results []hostfuncs.ToolResul
 		t.results = slices.Delete(slices.Clone(results), i, i+1)
 	}
 	for _, c := range t.calls {
-		t.bytes += len(c.Reply)
+		t.bytes += c.size()
 	}
 	t.played.calls = t.calls
 	return t, nil

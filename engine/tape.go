@@ -20,6 +20,18 @@ type HostCall struct {
 	Passed time.Duration `json:"passed,omitempty"`
 }
 
+// callOverhead is about how many bytes a HostCall takes besides its texts. Programs may wait and cancel as often as they like.
+const callOverhead = 256
+
+// size is about how many bytes the call takes.
+func (c *HostCall) size() int {
+	n := callOverhead + len(c.Asked.Head) + len(c.Reply)
+	if c.Refusal != nil {
+		n += len(c.Refusal.Name) + len(c.Refusal.Message)
+	}
+	return n
+}
+
 // A tape is put between a turn and what its door offers besides showing values: it writes down what the host answers, or
 // answers in its place.
 type tape interface {
@@ -43,7 +55,7 @@ func isRecorded(op string) bool {
 // recorder is the tape that writes.
 type recorder struct {
 	calls []HostCall
-	bytes int
+	bytes int      // of all calls, those that there was no room for included
 	waits HostCall // what the program asked for when it was suspended
 }
 
@@ -71,9 +83,8 @@ func (t *recorder) record(r *running, op hostfuncs.Op, h hostfuncs.Handler) host
 		if err != nil && !refused {
 			return nil, err // the run is over, and not by its own doing
 		}
-		t.bytes += len(reply)
-		if t.bytes <= maxReceiptAnswers {
-			c.Reply, c.Refusal, c.Passed = reply, refusal, r.passed-before
+		c.Reply, c.Refusal, c.Passed = reply, refusal, r.passed-before
+		if t.bytes += c.size(); t.bytes <= maxReceiptAnswers {
 			t.calls = append(t.calls, c)
 		}
 		return reply, err
@@ -90,7 +101,7 @@ func (t *recorder) unrepeatable(res *Result) string {
 	case res.Status == StatusCancelled:
 		return "it was cancelled from outside"
 	case t.bytes > maxReceiptAnswers:
-		return fmt.Sprintf("its host answered it with %d bytes, a receipt holds %d", t.bytes, maxReceiptAnswers)
+		return fmt.Sprintf("what it asked its host and was answered has %d bytes, a receipt holds %d", t.bytes, maxReceiptAnswers)
 	}
 	return ""
 }

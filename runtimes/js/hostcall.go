@@ -132,6 +132,8 @@ func (a arguments) bytes(i uint32) (offset, n uint32) {
 const (
 	maxName = 256
 	maxPath = 4096
+	// maxArgs is how many arguments the interpreter passes at most (quickjs.c, JS_MAX_LOCAL_VARS).
+	maxArgs = 65535
 )
 
 // hostCall is env.host_call(name, length of name, this, argc, argv): the guest calls one of hostOps. It
@@ -140,13 +142,13 @@ func hostCall(ctx context.Context, g vm.Guest, stack []uint64) {
 	s := turnOf(ctx)
 	in := &interp{ctx, g, s.boot}
 	name := in.view(uint32(stack[0]), uint32(stack[1]))
-	a := arguments{in, uint32(stack[3]), uint32(stack[4])}
+	a := arguments{in, min(uint32(stack[3]), maxArgs), uint32(stack[4])}
 	switch {
 	case s.ended(): // the program runs on until its next poll, without effect
 		stack[0] = in.unwind()
 	case len(name) == 1:
 		stack[0] = in.answer(s, name[0], a)
-	case len(name) > 1 && name[0] == opBind:
+	case len(name) > 1 && len(name) <= 1+maxName && name[0] == opBind:
 		stack[0] = in.callTool(s, string(name[1:]), a)
 	default:
 		fault("a host function of %d bytes", len(name))

@@ -3,6 +3,7 @@ package js
 import (
 	"context"
 	"encoding/binary"
+	"runtime"
 	"testing"
 
 	"github.com/cloche-dev/cloche/engine/vm"
@@ -96,4 +97,36 @@ func FuzzHostFuncs(f *testing.F) {
 		}()
 		fn.Fn(context.WithValue(t.Context(), turnKey{}, s), g, stack)
 	})
+}
+
+// TestHostCallSizes: how many arguments there are, and how long a name is, a guest may say as it likes.
+func TestHostCallSizes(t *testing.T) {
+	g := &hostile{memory: make([]byte, 40<<10)}
+	g.memory[1] = opBind
+	s := &turn{boot: &boot{Scratch: 4096, Cell: 32, Args: 3000, Name: 3200, Funcs: map[string]value{}}, env: emptyEnv, Turn: &runtimes.Turn{
+		Door: func(_ context.Context, frame []byte) ([]byte, error) {
+			if len(frame) > 2*maxName {
+				t.Errorf("%d bytes went through the door", len(frame))
+			}
+			return []byte{0, 1, 0, '1'}, nil
+		},
+	}}
+	call := func(stack ...uint64) {
+		defer func() {
+			switch r := recover().(type) {
+			case nil, vm.Stop:
+			default:
+				t.Error(r)
+			}
+		}()
+		hostCall(context.WithValue(t.Context(), turnKey{}, s), g, stack)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	call(1, 2, 0, 4<<20, 64)  // arguments
+	call(1, 30<<10, 0, 0, 64) // a name
+	runtime.ReadMemStats(&after)
+	if got := after.TotalAlloc - before.TotalAlloc; got > 4<<20 {
+		t.Errorf("the host took %d bytes", got)
+	}
 }
