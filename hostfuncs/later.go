@@ -27,7 +27,7 @@ type PendingCall struct {
 	// ID names the call. It has 128 random bits.
 	ID        string          `json:"call_id"`
 	Name      string          `json:"name"` // of the tool
-	Arguments json.RawMessage `json:"arguments"`
+	Arguments json.RawMessage `json:"arguments,omitempty"`
 }
 
 // LateCall is a pending call with what its run must know of it to go on.

@@ -89,6 +89,29 @@ func TestResume(t *testing.T) {
 	s.do("POST", "/v1/execute", object{"code": "1", "tools": tools}, "Accept: text/event-stream").mustFail(400, "invalid_request", "tools[0] is deferred")
 }
 
+// TestListOfSuspended: what programs have given their calls is not in a list, which would be as large as all of it together.
+func TestListOfSuspended(t *testing.T) {
+	s := serve(t, nil)
+	path := s.session(object{"language": "javascript", "tools": []object{{"name": "approve", "deferred": true}}})
+	call := s.execute(path+"/execute", object{"code": "await tools.approve({ text: 'x'.repeat(100_000) })"}, "suspended").PendingCalls[0]
+	var lists [2]web.SessionList
+	s.do("GET", "/v1/sessions", nil).must(200, &lists[0])
+	s.do("POST", path+"/fork", object{"count": 1}).must(201, &lists[1])
+	for _, list := range lists {
+		if len(list.Sessions) != 1 || len(list.Sessions[0].PendingCalls) != 1 {
+			t.Fatalf("%+v", list)
+		}
+		if c := list.Sessions[0].PendingCalls[0]; c.ID != call.ID || c.Name != "approve" || c.Arguments != nil {
+			t.Errorf("%.100v", c)
+		}
+	}
+	var info web.SessionInfo
+	s.do("GET", path, nil).must(200, &info)
+	if len(info.PendingCalls) != 1 || len(info.PendingCalls[0].Arguments) < 100_000 {
+		t.Errorf("%.100v", info)
+	}
+}
+
 // TestSuspendedIsNotIdle: a suspended session waits longer than one that nobody uses, but not for ever.
 func TestSuspendedIsNotIdle(t *testing.T) {
 	s := serve(t, nil)

@@ -185,6 +185,17 @@ func (sn *session) info() SessionInfo {
 	return i
 }
 
+// listed is what a list has of the session: the arguments of its pending calls, which are megabytes if the program likes, are for
+// who asks for that session.
+func (sn *session) listed() SessionInfo {
+	i := sn.info()
+	i.PendingCalls = slices.Clone(i.PendingCalls) // which the session has, too
+	for n := range i.PendingCalls {
+		i.PendingCalls[n].Arguments = nil
+	}
+	return i
+}
+
 // expires is when the session ends if nobody uses it. One that is suspended is not idle. Preconditions: mu is held.
 func (sn *session) expires() time.Time {
 	idle, old := sn.used.Add(sn.idle), sn.created.Add(sn.lifetime)
@@ -405,7 +416,7 @@ func (sn *session) release(turn *execution) {
 func (s *Server) listSessions(x *exchange, _ echo.Context) error {
 	list := SessionList{Sessions: []SessionInfo{}}
 	for _, sn := range s.sessions.of(x.key) {
-		list.Sessions = append(list.Sessions, sn.info())
+		list.Sessions = append(list.Sessions, sn.listed())
 	}
 	return x.reply(http.StatusOK, list)
 }

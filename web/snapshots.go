@@ -356,7 +356,7 @@ func (s *Server) forkSession(x *exchange, c echo.Context) error {
 		for _, eng := range forks {
 			fork := sn.fork(eng)
 			s.sessions.add(fork)
-			list.Sessions = append(list.Sessions, fork.info())
+			list.Sessions = append(list.Sessions, fork.listed())
 		}
 		s.log(slog.LevelInfo, "operation", "fork", slog.String("session", sn.id), slog.Int("count", int(n)))
 		return x.reply(http.StatusCreated, list)

@@ -174,7 +174,7 @@ type SessionInfo struct {
 	PendingCalls []hostfuncs.PendingCall `json:"pending_calls,omitempty"`
 }
 
-// SessionList answers GET /v1/sessions, oldest first.
+// SessionList answers GET /v1/sessions, oldest first. Pending calls are there without their arguments.
 type SessionList struct {
 	Sessions []SessionInfo `json:"sessions"`
 }
