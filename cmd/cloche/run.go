@@ -79,6 +79,9 @@ func (c *runCmd) Run(a *app) (err error) {
 	if err != nil {
 		return err
 	}
+	if c.Receipt != "" && len(o.Mounts)+len(o.Shared) > 0 {
+		return usagef("--receipt cannot vouch for what is mounted or shared, since others may change it: give the program copies of the files with --file")
+	}
 	var out *outFolder
 	if c.Out != "" {
 		if out, err = openOut(c.Out, p.limits.DiskBytes+p.limits.ResultBytes); err != nil {
@@ -119,7 +122,7 @@ func (c *runCmd) Run(a *app) (err error) {
 		if receipt, err = newFile("--receipt", c.Receipt); err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, receipt.Close()) }()
+		defer func() { err = errors.Join(err, closeReceipt(receipt)) }()
 	}
 	tools, stop, err := p.startTools(a)
 	if err != nil {

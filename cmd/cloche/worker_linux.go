@@ -21,7 +21,7 @@ const (
 	maxWorkers = 16
 	// idleWorkers end after so long.
 	idleWorkers = 15 * time.Minute
-	// workerPatience is far above what a worker takes to start (under a second) or to answer on a machine that is busy.
+	// workerPatience is far above what a worker takes to start (one to two seconds) or to answer on a machine that is busy.
 	workerPatience = 30 * time.Second
 	// defaultGrace is that of web.ServeOptions.
 	defaultGrace = 20 * time.Second
