@@ -110,7 +110,7 @@ func keyStore(store string, k *web.Key) string {
 
 // jobOf is what the worker of a key is told of the settings: nothing that is other keys'.
 func jobOf(s *web.Settings, k *web.Key, cache string, noWall bool) workers.Job {
-	j := workers.Job{Settings: web.Settings{Store: keyStore(s.Store, k), Grace: s.Grace, Warm: s.Warm, Tools: s.Tools, Config: s.Config}, Cache: cache, NoWall: noWall}
+	j := workers.Job{Settings: web.Settings{Store: keyStore(s.Store, k), Grace: s.Grace, Warm: s.Warm, Tools: neededTools(s.Tools, []*web.Key{k}), Config: s.Config}, Cache: cache, NoWall: noWall}
 	c := &j.Settings.Config
 	c.Keys, c.Hosts, c.Origins, c.AuditFile = nil, nil, nil, ""
 	return j

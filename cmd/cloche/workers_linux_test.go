@@ -21,6 +21,7 @@ import (
 	"github.com/coder/websocket/wsjson"
 
 	"github.com/cloche-dev/cloche/engine"
+	"github.com/cloche-dev/cloche/limits"
 	"github.com/cloche-dev/cloche/runtimes"
 	"github.com/cloche-dev/cloche/web"
 )
@@ -501,4 +502,24 @@ func TestWorkerUnderStrace(t *testing.T) {
 		t.Errorf("the record lacks what was done: %v", calls)
 	}
 	s.stop(t)
+}
+
+// TestJobHasNoOthersTools: what starts a tool server may hold its credentials, and goes to those workers alone whose keys may call it.
+func TestJobHasNoOthersTools(t *testing.T) {
+	server := func(name string) limits.MCPServer {
+		return limits.MCPServer{Name: name, Command: []string{"/bin/true"}, Env: map[string]string{"TOKEN": "secret-of-" + name}}
+	}
+	s := &web.Settings{Tools: &limits.Tools{MCP: []limits.MCPServer{server("crm"), server("mail"), server("mailing")}}}
+	for _, tt := range []struct {
+		tools []string
+		want  string
+	}{{nil, "crm mail mailing"}, {[]string{"mail.send"}, "mail"}, {[]string{"crm", "mailing"}, "crm mailing"}, {[]string{}, ""}} {
+		var got []string
+		for _, m := range jobOf(s, &web.Key{Name: "ann", Policy: web.Policy{Tools: tt.tools}}, "", true).Settings.Tools.MCP {
+			got = append(got, m.Name)
+		}
+		if strings.Join(got, " ") != tt.want {
+			t.Errorf("with %q the worker is told of %q, want %q", tt.tools, got, tt.want)
+		}
+	}
 }
