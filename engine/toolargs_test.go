@@ -135,3 +135,17 @@ func TestToolArgumentsAreBounded(t *testing.T) {
 		})
 	}
 }
+
+// TestToolResultNotUTF8: bytes of a result that are no UTF-8 are replaced, and what comes after them is there.
+func TestToolResultNotUTF8(t *testing.T) {
+	reg := &hostfuncs.Registry{}
+	if err := reg.Add(hostfuncs.Tool{Name: "raw", Quick: true, Call: func(context.Context, json.RawMessage) (json.RawMessage, error) {
+		return json.RawMessage("[\"a\xff\xfe\", \"end\"]"), nil
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	res := run(t, engine.Job{Language: engine.JavaScript, Code: `console.log(JSON.stringify(await tools.raw({ a: 1 })))`, Tools: reg})
+	if want := "[\"a\ufffd\ufffd\",\"end\"]\n"; res.Stdout != want {
+		t.Errorf("%q, want %q: %s", res.Stdout, want, res.Stderr)
+	}
+}

@@ -74,7 +74,8 @@ func (in *interp) plainArguments(out []byte, a arguments) ([]byte, bool) {
 
 // fulfilled is a boxed promise of the value that a JSON text stands for.
 func (in *interp) fulfilled(text []byte) uint64 {
-	p, temp := in.text(string(validUTF8(text)))
+	text = validUTF8(text) // which can be longer
+	p, temp := in.text(string(text))
 	if p == 0 {
 		return in.noMemory()
 	}
