@@ -25,11 +25,12 @@ type replCmd struct {
 	sandboxFlags `embed:""`
 }
 
-const replHelp = `:help    this text
-:reset   forget all names, and start with the files that were given
-:load F  run a file of this machine, below the working folder, as one turn
-:quit    leave; Ctrl-D does too
-Ctrl-C   stop the turn that runs (the session stays), or drop the lines typed so far
+// replHelp is indented, so that the help of the command line leaves its lines alone.
+const replHelp = `    :help    this text
+    :reset   forget all names, and start with the files that were given
+    :load F  run a file of this machine, below the working folder, as one turn
+    :quit    leave; Ctrl-D does too
+    Ctrl-C   stop the turn that runs (the session stays), or drop the lines typed so far
 `
 
 func (replCmd) Help() string {
