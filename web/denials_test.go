@@ -51,3 +51,18 @@ func TestDenials(t *testing.T) {
 		t.Error("the log has the query of a URL")
 	}
 }
+
+// TestCallsInTheLog: a program cannot fill the log by calling.
+func TestCallsInTheLog(t *testing.T) {
+	s := serve(t, nil)
+	s.execute("/v1/execute", object{
+		"language": "javascript", "code": `for (let i = 0; i < 130; i++) await fetch("http://10.0.0.1/").catch(() => 0);`,
+	}, "ok")
+	text := s.log.String()
+	if n := strings.Count(text, `"msg":"http request"`); n != 100 {
+		t.Errorf("%d lines for 130 requests, want 100", n)
+	}
+	if !strings.Contains(text, `"http_requests":30`) {
+		t.Error("the log does not tell of the others")
+	}
+}
