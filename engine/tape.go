@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/cloche-dev/cloche/hostfuncs"
@@ -44,12 +45,7 @@ var recorded = []hostfuncs.Op{
 }
 
 func isRecorded(op string) bool {
-	for _, known := range recorded {
-		if known.String() == op {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(recorded, func(known hostfuncs.Op) bool { return known.String() == op })
 }
 
 // recorder is the tape that writes.

@@ -118,11 +118,22 @@ func (m *remembered) abandon() {
 	}
 }
 
-// repeat answers as the earlier request was answered.
-func (s *Server) repeat(x *exchange, m *remembered, err error) error {
+// readOnce reads a JSON body as readJSON does, and looks for an earlier request of the same name. When there is one,
+// this one is answered as that was.
+func (s *Server) readOnce(x *exchange, v any, optional bool) (answered bool, err error) {
+	body, err := x.readJSON(v, optional)
 	if err != nil {
-		return err
+		return false, err
 	}
+	prior, err := x.remember(body)
+	if err != nil || prior == nil {
+		return false, err
+	}
+	return true, s.repeat(x, prior)
+}
+
+// repeat answers as the earlier request was answered.
+func (s *Server) repeat(x *exchange, m *remembered) error {
 	select {
 	case <-m.ready:
 	case <-x.r.Context().Done():

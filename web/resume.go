@@ -28,12 +28,8 @@ func (s *Server) resumeTurn(x *exchange, c echo.Context) error {
 		return err
 	}
 	var req ResumeRequest
-	body, err := x.readJSON(&req, false)
-	if err != nil {
+	if answered, err := s.readOnce(x, &req, false); answered || err != nil {
 		return err
-	}
-	if prior, err := x.remember(body); err != nil || prior != nil {
-		return s.repeat(x, prior, err)
 	}
 	p, run := s.resumeProgram(x, sn, &req)
 	if err := sn.acquire(x.r.Context(), run); err != nil {

@@ -18,13 +18,10 @@ import (
 // execute runs one program in a fresh sandbox.
 func (s *Server) execute(x *exchange, _ echo.Context) error {
 	var req ExecuteRequest
-	body, err := x.readJSON(&req, false)
-	if err != nil {
+	if answered, err := s.readOnce(x, &req, false); answered || err != nil {
 		return err
 	}
-	if prior, err := x.remember(body); err != nil || prior != nil {
-		return s.repeat(x, prior, err)
-	}
+	var err error
 	if req.Language, err = s.languageFor(req.Language, req.Snapshot, x.key); err != nil {
 		return err
 	}

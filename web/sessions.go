@@ -76,13 +76,10 @@ func newSessions(s *Server) *sessions {
 // createSession makes a session.
 func (s *Server) createSession(x *exchange, _ echo.Context) error {
 	var req SessionRequest
-	body, err := x.readJSON(&req, true)
-	if err != nil {
+	if answered, err := s.readOnce(x, &req, true); answered || err != nil {
 		return err
 	}
-	if prior, err := x.remember(body); err != nil || prior != nil {
-		return s.repeat(x, prior, err)
-	}
+	var err error
 	if req.Language, err = s.languageFor(req.Language, req.Snapshot, x.key); err != nil {
 		return err
 	}
@@ -126,7 +123,8 @@ func (s *Server) createSession(x *exchange, _ echo.Context) error {
 	sn.id, sn.created = sn.eng.ID(), time.Now()
 	sn.used = sn.created
 	s.sessions.add(sn)
-	if body, err = json.Marshal(sn.info()); err != nil {
+	body, err := json.Marshal(sn.info())
+	if err != nil {
 		return err
 	}
 	location := "/v1/sessions/" + sn.id
@@ -472,12 +470,8 @@ func (s *Server) executeTurn(x *exchange, c echo.Context) error {
 		return err
 	}
 	var req TurnRequest
-	body, err := x.readJSON(&req, false)
-	if err != nil {
+	if answered, err := s.readOnce(x, &req, false); answered || err != nil {
 		return err
-	}
-	if prior, err := x.remember(body); err != nil || prior != nil {
-		return s.repeat(x, prior, err)
 	}
 	p, run, err := s.turnProgram(x, sn, &req)
 	if err != nil {

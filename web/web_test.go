@@ -234,6 +234,32 @@ func (s *server) session(body object) string {
 	return "/v1/sessions/" + info.ID
 }
 
+// output runs a program and returns what it printed, whatever became of it.
+func (s *server) output(path string, body object, headers ...string) string {
+	s.t.Helper()
+	var res struct{ Stdout, Stderr string }
+	s.do("POST", path, body, headers...).must(200, &res)
+	return res.Stdout + res.Stderr
+}
+
+// refusal is what a request asks for that is not given, and the answer.
+type refusal struct {
+	asked  object
+	status int
+	code   string
+}
+
+// refuses asks for what a program and a session are not given in a field of the request.
+func (s *server) refuses(t *testing.T, field string, cases map[string]refusal) {
+	t.Helper()
+	for name, want := range cases {
+		t.Run(name, func(*testing.T) {
+			s.do("POST", "/v1/execute", object{"code": "1", field: want.asked}).mustFail(want.status, want.code, field)
+			s.do("POST", "/v1/sessions", object{field: want.asked}).mustFail(want.status, want.code, field)
+		})
+	}
+}
+
 // eventually waits until a condition holds.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()

@@ -27,10 +27,7 @@ var seen = strings.Fields(`
 // TestWallUnderStrace runs hostile programs behind the wall and reads in strace's record which system calls the process
 // made from then on: only those it needs, and no file was opened but below a folder that was open already.
 func TestWallUnderStrace(t *testing.T) {
-	strace, err := exec.LookPath("strace")
-	if err != nil {
-		t.Skip("there is no strace")
-	}
+	strace := straceFor(t)
 	dir, err := runtimes.DefaultCacheDir()
 	if err != nil {
 		t.Fatal(err)
@@ -63,13 +60,20 @@ func TestWallUnderStrace(t *testing.T) {
 	}
 }
 
-// TestServeUnderStrace reads in strace's record of a server that it accepts nobody before its wall stands, and which
-// system calls it makes then, while a hostile program runs.
-func TestServeUnderStrace(t *testing.T) {
-	strace, err := exec.LookPath("strace")
+// straceFor is the path of strace.
+func straceFor(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("strace")
 	if err != nil {
 		t.Skip("there is no strace")
 	}
+	return path
+}
+
+// TestServeUnderStrace reads in strace's record of a server that it accepts nobody before its wall stands, and which
+// system calls it makes then, while a hostile program runs.
+func TestServeUnderStrace(t *testing.T) {
+	strace := straceFor(t)
 	dir, err := runtimes.DefaultCacheDir()
 	if err != nil {
 		t.Fatal(err)

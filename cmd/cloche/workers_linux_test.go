@@ -460,10 +460,7 @@ func TestWorkersEnd(t *testing.T) {
 
 // TestWorkerUnderStrace attaches strace to a worker that runs hostile programs.
 func TestWorkerUnderStrace(t *testing.T) {
-	strace, err := exec.LookPath("strace")
-	if err != nil {
-		t.Skip("there is no strace")
-	}
+	strace := straceFor(t)
 	s := startWorkers(t, "")
 	pid := s.workerOf(t, bob)
 	record := filepath.Join(t.TempDir(), "record")
