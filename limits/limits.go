@@ -10,6 +10,7 @@
 package limits
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -71,7 +72,7 @@ const (
 	kindDuration
 )
 
-// fields lists every field of Limits once. What reads, prints, merges or checks limits goes through it.
+// fields lists every field of Limits once. What reads, prints or checks limits goes through it.
 var fields = []field{
 	{"fuel", kindCount, 1, 1e18,
 		func(l *Limits) uint64 { return l.Fuel }, func(l *Limits, v uint64) { l.Fuel = v }},
@@ -106,12 +107,18 @@ func (l Limits) WithDefaults() Limits { return l.Or(Default()) }
 
 // Or returns l with each zero field taken from base.
 func (l Limits) Or(base Limits) Limits {
-	for _, f := range fields {
-		if f.get(&l) == 0 {
-			f.set(&l, f.get(&base))
-		}
+	return Limits{
+		Fuel:        cmp.Or(l.Fuel, base.Fuel),
+		Timeout:     cmp.Or(l.Timeout, base.Timeout),
+		Grace:       cmp.Or(l.Grace, base.Grace),
+		MemoryBytes: cmp.Or(l.MemoryBytes, base.MemoryBytes),
+		OutputBytes: cmp.Or(l.OutputBytes, base.OutputBytes),
+		ResultBytes: cmp.Or(l.ResultBytes, base.ResultBytes),
+		DiskBytes:   cmp.Or(l.DiskBytes, base.DiskBytes),
+		Inodes:      cmp.Or(l.Inodes, base.Inodes),
+		OpenFiles:   cmp.Or(l.OpenFiles, base.OpenFiles),
+		HostCalls:   cmp.Or(l.HostCalls, base.HostCalls),
 	}
-	return l
 }
 
 // Validate checks that every field which is not zero lies in its range. It reports all problems at once,

@@ -116,14 +116,16 @@ func (a *audit) recordOf(run *execution, res *engine.Result) AuditRecord {
 
 // ranOf is what is counted of a run.
 func ranOf(record AuditRecord, run *execution, res *engine.Result) Ran {
-	r := Ran{Record: record, Waited: run.waited, Tools: map[string]int{}, Requests: map[string]int{}}
-	if res != nil {
-		for _, c := range res.ToolCalls {
-			r.Tools[c.Outcome]++
-		}
-		for _, q := range res.HTTPRequests {
-			r.Requests[strconv.FormatBool(q.Allowed)]++
-		}
+	r := Ran{Record: record, Waited: run.waited}
+	if res == nil || record.Calls == 0 {
+		return r
+	}
+	r.Tools, r.Requests = map[string]int{}, map[string]int{}
+	for _, c := range res.ToolCalls {
+		r.Tools[c.Outcome]++
+	}
+	for _, q := range res.HTTPRequests {
+		r.Requests[strconv.FormatBool(q.Allowed)]++
 	}
 	return r
 }

@@ -24,7 +24,7 @@ func (x *exchange) readJSON(v any, optional bool) ([]byte, error) {
 	if x.r.ContentLength == 0 && optional {
 		return nil, nil
 	}
-	if t, _, err := mime.ParseMediaType(x.r.Header.Get("Content-Type")); err != nil || t != "application/json" {
+	if !isJSON(x.r.Header.Get("Content-Type")) {
 		return nil, fail(http.StatusUnsupportedMediaType, codeMediaType, "the body must be declared as Content-Type: application/json")
 	}
 	body, err := x.readBody(x.s.cfg.MaxBodyBytes)
@@ -32,6 +32,16 @@ func (x *exchange) readJSON(v any, optional bool) ([]byte, error) {
 		return nil, err
 	}
 	return body, decodeJSON(body, v)
+}
+
+// isJSON says whether a Content-Type is that of JSON, whatever its parameters.
+func isJSON(contentType string) bool {
+	const want = "application/json"
+	if contentType == want {
+		return true
+	}
+	t, _, err := mime.ParseMediaType(contentType)
+	return err == nil && t == want
 }
 
 // checkEncoding refuses compressed bodies: their size says nothing of what they hold.
@@ -49,14 +59,13 @@ func (x *exchange) readBody(most int64) ([]byte, error) {
 		return nil, &http.MaxBytesError{Limit: most}
 	}
 	_ = x.control.SetReadDeadline(time.Now().Add(x.s.cfg.BodyTimeout))
-	body := http.MaxBytesReader(x.ResponseWriter, x.r.Body, most)
 	var b []byte
 	var err error
 	if n >= 0 && n <= 1<<20 { // what is claimed is allocated only while it is little
 		b = make([]byte, n)
-		_, err = io.ReadFull(body, b)
+		_, err = io.ReadFull(x.r.Body, b)
 	} else {
-		b, err = io.ReadAll(body)
+		b, err = io.ReadAll(http.MaxBytesReader(x.ResponseWriter, x.r.Body, most))
 	}
 	if err != nil {
 		return nil, readError(err)
@@ -101,35 +110,29 @@ func decodeJSON(body []byte, v any) error {
 	if e := checkJSON(body, reflect.TypeOf(v).Elem()); e != nil {
 		return e
 	}
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.DisallowUnknownFields()
-	err := d.Decode(v)
-	switch {
-	case err == nil:
-		if _, err := d.Token(); err != io.EOF {
-			return invalidf("after the JSON object there is more")
-		}
+	err := json.Unmarshal(body, v)
+	if err == nil {
 		return nil
-	case errors.Is(err, io.EOF):
-		return invalidf("the body is empty: it must be a JSON object")
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return invalidf("the JSON ends too early")
 	}
 	if e, ok := errors.AsType[*apiError](err); ok {
 		return e
 	}
 	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
+		switch {
+		case len(bytes.TrimSpace(body)) == 0:
+			return invalidf("the body is empty: it must be a JSON object")
+		case strings.HasSuffix(e.Error(), "after top-level value"):
+			return invalidf("after the JSON object there is more")
+		case int(e.Offset) == len(body) && strings.HasPrefix(e.Error(), "unexpected end"):
+			return invalidf("the JSON ends too early")
+		}
 		line, column := position(body, e.Offset)
 		return invalidf("the JSON is malformed at line %d, column %d: %s", line, column, e.Error())
 	}
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return invalidf("%s must be %s, not %s", cmp.Or(fieldPath(e.Field), "the body"), kindOf(e.Type.String()), e.Value)
 	}
-	text := strings.TrimPrefix(err.Error(), "json: ")
-	if name, ok := strings.CutPrefix(text, "unknown field "); ok {
-		return invalidf("unknown field %s", name)
-	}
-	return invalidf("%s", text)
+	return invalidf("%s", strings.TrimPrefix(err.Error(), "json: "))
 }
 
 // fieldPath is the path of a field without the names of the Go types that it is embedded in, which begin with a capital.

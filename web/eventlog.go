@@ -46,6 +46,8 @@ type event struct {
 	kind string
 	text []byte
 	data []byte // JSON fields without braces, for all but text
+	// result is the whole answer, at the end of a run that has one. It is the execution's, and not counted here.
+	result []byte
 }
 
 func (e event) size() int { return len(e.text) + len(e.data) + 64 }
@@ -195,6 +197,9 @@ func (e event) encode(id uint64) []byte {
 	if e.text != nil {
 		text, _ := json.Marshal(strings.ToValidUTF8(string(e.text), "\uFFFD")) // a string can always be written
 		b = append(append(b, `,"text":`...), text...)
+	}
+	if e.result != nil {
+		b = append(append(b, `,"result":`...), e.result...)
 	}
 	if len(e.data) > 0 {
 		b = append(append(b, ','), e.data...)

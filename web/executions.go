@@ -2,10 +2,8 @@ package web
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -71,7 +69,7 @@ func (s *Server) newExecution(x *exchange, session, language string, f *TurnFiel
 	ctx, cancel := context.WithCancelCause(s.ended)
 	detached := f.Detach || x.named != nil || prefersAsync(x.r) && streamFormat(x.r) == formatNone
 	return &execution{
-		ctx: ctx, cancel: cancel, id: "run_" + strings.ToLower(rand.Text()), key: x.key, session: session, language: language,
+		ctx: ctx, cancel: cancel, id: newID("run_"), key: x.key, session: session, language: language,
 		code: *f.Code, requestID: x.id, traceID: x.traceID, detached: detached, started: time.Now(), log: newEventLog(), done: make(chan struct{}),
 	}
 }
@@ -89,9 +87,22 @@ func (r *executions) finish(x *execution) {
 	defer r.mu.Unlock()
 	now := time.Now()
 	size := int64(len(x.answer)) + int64(x.log.size()) + keptOverhead
+	if r.all[x.id] == x {
+		x = x.kept()
+		r.all[x.id] = x
+	}
 	r.ended = append(r.ended, endedRun{x, now, size})
 	r.bytes += size
 	r.forget(now)
+}
+
+// kept is what later requests can ask of a run that ended. Its contexts, which are most of its objects, are not, since
+// tens of thousands are kept, and the garbage collector looks at each.
+func (x *execution) kept() *execution {
+	return &execution{
+		id: x.id, key: x.key, session: x.session, language: x.language, detached: x.detached, started: x.started,
+		log: x.log, done: x.done, answer: x.answer, err: x.err, cancel: func(error) {},
+	}
 }
 
 // forget drops the oldest that ended, as far as they are too old or too large. Preconditions: mu is held.

@@ -204,7 +204,7 @@ type startEvent struct {
 // last is the event at the end of a run.
 func (x *execution) last() event {
 	if x.err == nil {
-		return event{kind: "end", data: append([]byte(`"result":`), x.answer...)}
+		return event{kind: "end", result: x.answer}
 	}
 	e, _ := asAPIError(x.err)
 	return event{kind: "end", data: fields(ErrorBody{e.info()})}

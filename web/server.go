@@ -21,6 +21,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -216,13 +217,18 @@ func (x *exchange) Flush() { _ = x.control.Flush() }
 func (x *exchange) writeJSON(status int, body []byte) {
 	h := x.Header()
 	h["Content-Type"] = jsonType
-	h.Set("Content-Length", fmt.Sprint(len(body)))
+	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	x.writeWithin(x.s.cfg.WriteTimeout)
 	x.WriteHeader(status)
 	_, _ = x.Write(body) // a client that went away is no concern of ours
 }
 
-var jsonType = []string{"application/json"}
+// Values of headers that are the same in every answer. Nobody changes them.
+var (
+	jsonType = []string{"application/json"}
+	noSniff  = []string{"nosniff"}
+	noStore  = []string{"no-store"}
+)
 
 // writeWithin gives the client a time to take what is written next.
 func (x *exchange) writeWithin(d time.Duration) {
@@ -243,8 +249,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		x.traceID = trace
 		h["Traceparent"] = []string{parent}
 	}
-	h["X-Content-Type-Options"] = []string{"nosniff"}
-	h["Cache-Control"] = []string{"no-store"}
+	h["X-Content-Type-Options"], h["Cache-Control"] = noSniff, noStore
 	if e := s.guard(x); e != nil {
 		x.writeError(e)
 		return
@@ -393,13 +398,22 @@ func (s *Server) Close() error {
 	return err
 }
 
+// newID is a new name that nobody can guess, of 130 random bits.
+func newID(prefix string) string {
+	b := append(append(make([]byte, 0, 32), prefix...), rand.Text()...)
+	for i := len(prefix); i < len(b); i++ {
+		b[i] |= 0x20 // to lower case; digits have this bit
+	}
+	return string(b)
+}
+
 // requestID is what the client calls its request, or a new name.
 func requestID(r *http.Request) string {
 	const most = 64
 	if ids := r.Header["X-Request-Id"]; len(ids) == 1 && ids[0] != "" && len(ids[0]) <= most && strings.Trim(ids[0], idLetters) == "" {
 		return ids[0]
 	}
-	return "req_" + strings.ToLower(rand.Text())
+	return newID("req_")
 }
 
 const idLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:"

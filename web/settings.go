@@ -98,11 +98,13 @@ func (n *Network) narrow(p *fetch.Policy) (*fetch.Policy, error) {
 
 // languageOf checks a language.
 func languageOf(name string) (string, error) {
-	switch name {
-	case "":
+	switch name { // the answers are constants, so that nothing kept holds on to a request's text
+	case "", engine.Python:
 		return engine.Python, nil
-	case engine.Python, engine.JavaScript, engine.TypeScript:
-		return name, nil
+	case engine.JavaScript:
+		return engine.JavaScript, nil
+	case engine.TypeScript:
+		return engine.TypeScript, nil
 	}
 	return "", invalidf("language %s is unknown: use python, javascript or typescript", quoted(name))
 }

@@ -2,13 +2,11 @@ package web
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"log/slog"
 	"mime"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -110,7 +108,7 @@ func (r *snapshots) leave(k *Key) {
 func (r *snapshots) add(k *Key, session string, sn *engine.Snapshot, metadata map[string]string) (SnapshotInfo, error) {
 	i := sn.Info()
 	s := &snapshot{key: k, eng: sn, info: SnapshotInfo{
-		ID: "snap_" + strings.ToLower(rand.Text()), Language: i.Language, CreatedAt: time.Now().UTC(), SessionID: session, Turns: i.Turns,
+		ID: newID("snap_"), Language: i.Language, CreatedAt: time.Now().UTC(), SessionID: session, Turns: i.Turns,
 		MemoryBytes: i.MemoryBytes, FileBytes: i.FileBytes, Metadata: metadata,
 	}}
 	if err := r.write(s); err != nil {

@@ -3,11 +3,9 @@ package web
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -126,7 +124,7 @@ func callClient(name string) func(context.Context, json.RawMessage) (json.RawMes
 
 // call asks the client, and waits for its answer.
 func (x *execution) call(ctx context.Context, name string, arguments json.RawMessage) (json.RawMessage, error) {
-	id := "call_" + strings.ToLower(rand.Text())
+	id := newID("call_")
 	answer := make(chan ToolResult, 1)
 	x.mu.Lock()
 	if x.calls == nil {
