@@ -14,6 +14,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptrace"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -28,8 +29,8 @@ const (
 	wholeBytes  = 256 << 10 // of a body that comes with its head
 	pieceBytes  = 64 << 10  // of what is read of it later, unless the program asks for another size
 	maxPiece    = 1 << 20
-	maxStreams  = 64 // answers whose bodies are not read to the end
-	maxHops     = 10
+	maxStreams  = 64   // answers whose bodies are not read to the end
+	maxHops     = 20   // as browsers follow
 	maxRecorded = 2048 // bytes of a URL in a record
 )
 
@@ -50,6 +51,8 @@ type Client struct {
 	records []*hostfuncs.HTTPRequest
 	streams map[uint32]*stream
 
+	connections *connections
+
 	// mu guards transports.
 	mu         sync.Mutex
 	transports map[string]*http.Transport
@@ -58,7 +61,7 @@ type Client struct {
 // New makes the client of a run. A nil policy refuses everything. event is told of each request when it is over, and log
 // gets a record of it; both may be nil.
 func New(ctx context.Context, p *Policy, calls *hostfuncs.Calls, log *slog.Logger, event func(hostfuncs.HTTPRequest)) *Client {
-	c := &Client{policy: p, calls: calls, log: log, event: event, streams: map[uint32]*stream{}, transports: map[string]*http.Transport{}}
+	c := &Client{policy: p, calls: calls, log: log, event: event, streams: map[uint32]*stream{}, transports: map[string]*http.Transport{}, connections: newConnections()}
 	c.ctx, c.stop = context.WithCancel(ctx)
 	if p == nil {
 		p = &Policy{}
@@ -88,6 +91,7 @@ func (c *Client) Close() {
 	for id := range c.streams {
 		c.closeStream(id, "the run ended before the body was read")
 	}
+	c.connections.close()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, t := range c.transports {
@@ -121,6 +125,9 @@ func (c *Client) handle(ctx context.Context, payload []byte) ([]byte, error) {
 	if c.policy == nil {
 		denied("this run has no network")
 		return nil, notOffered()
+	}
+	if r.method == methodConnect {
+		return j.connect(ctx, len(payload))
 	}
 	return c.calls.Do(ctx, len(payload), r.async, j.work, j.end)
 }
@@ -177,7 +184,7 @@ func (c *Client) transport(open []netip.Prefix) *http.Transport {
 	defer c.mu.Unlock()
 	t := c.transports[key]
 	if t == nil {
-		t = newTransport(c.policy, open)
+		t = newTransport(&dialer{policy: c.policy, open: open, connections: c.connections})
 		c.transports[key] = t
 	}
 	return t
@@ -252,7 +259,7 @@ func (j *journey) work(ctx context.Context) (first []byte, err error) {
 		}
 	}()
 	if err := c.budget.enter(all); err != nil {
-		return nil, j.failed(all, err)
+		return nil, j.failed(all, err, false)
 	}
 	defer c.budget.leave()
 	res, err := j.follow(all)
@@ -321,7 +328,7 @@ func isRedirect(status int) bool {
 func (j *journey) send(ctx context.Context, method string, t target, header http.Header, body []byte) (res *http.Response, secret bool, err error) {
 	c := j.client
 	if err := ctx.Err(); err != nil {
-		return nil, false, j.failed(ctx, err)
+		return nil, false, j.failed(ctx, err, false)
 	}
 	v := c.policy.judge(method, t)
 	if !v.allowed {
@@ -336,6 +343,8 @@ func (j *journey) send(ctx context.Context, method string, t target, header http
 	if err != nil {
 		return nil, false, refused("ValueError", "the URL's path is not well escaped")
 	}
+	connected := false
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected = true }})
 	req := (&http.Request{
 		Method: method, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: header.Clone(),
 		URL: &url.URL{Scheme: t.scheme, Host: t.authorityText(), Path: path, RawPath: t.path},
@@ -346,7 +355,7 @@ func (j *journey) send(ctx context.Context, method string, t target, header http
 	if t.query != "" {
 		req.URL.RawQuery, req.URL.ForceQuery = t.query[1:], true
 	}
-	if body != nil {
+	if len(body) > 0 {
 		req.ContentLength = int64(len(body))
 		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 		req.Body, _ = req.GetBody()
@@ -354,7 +363,9 @@ func (j *journey) send(ctx context.Context, method string, t target, header http
 	if req.Header.Get("User-Agent") == "" {
 		req.Header.Set("User-Agent", "cloche")
 	}
-	req.Header.Set("Accept-Encoding", "gzip, deflate")
+	if !j.coded() {
+		req.Header.Set("Accept-Encoding", "gzip, deflate")
+	}
 	secret = c.policy.secretsFor(method, t, req.Header)
 	res, err = c.transport(v.open).RoundTrip(req)
 	if err == nil && res.StatusCode == http.StatusSwitchingProtocols {
@@ -362,7 +373,7 @@ func (j *journey) send(ctx context.Context, method string, t target, header http
 		err = errors.New("the server changes the protocol")
 	}
 	if err != nil {
-		err = j.failed(ctx, err)
+		err = j.failed(ctx, err, connected)
 		if b, ok := errors.AsType[*hostfuncs.Refusal](err); ok {
 			j.last(func(r *hostfuncs.HTTPRequest) { r.Allowed, r.Reason = b.Name != "PermissionError", b.Message })
 		}
@@ -379,19 +390,23 @@ func (j *journey) deny(u, method, reason, kind string) error {
 	return refused(kind, "%s", reason)
 }
 
-// failed is a failure as the program sees it. A call that was given up is not for it to see.
-func (j *journey) failed(ctx context.Context, err error) error {
+// coded says whether the body may come as the server has coded it. What has a secret in it could not be masked then.
+func (j *journey) coded() bool { return j.request.coded && len(j.client.mask.texts) == 0 }
+
+// failed is a failure as the program sees it; connected says that the request was sent. A call that was given up is not for it
+// to see.
+func (j *journey) failed(ctx context.Context, err error, connected bool) error {
 	if cause := context.Cause(ctx); ctx.Err() != nil && cause != nil {
 		err = cause
 	}
 	if errors.Is(err, context.Canceled) {
 		return context.Canceled
 	}
-	kind, message := failure(err)
+	kind, message := failure(err, connected)
 	return refused(kind, "%s", j.client.mask.text(message))
 }
 
-// receive reads the answer's head, and its body when that is short and its length is known.
+// receive reads the answer's head, and its body when that is short, its length is known and it comes at once.
 func (j *journey) receive(ctx context.Context, res *http.Response, stop context.CancelFunc) (first []byte, err error) {
 	c, s := j.client, j.body
 	s.closer = func() { res.Body.Close(); stop() }
@@ -399,6 +414,8 @@ func (j *journey) receive(ctx context.Context, res *http.Response, stop context.
 	var body io.Reader = res.Body
 	r, decoded, err := decode(res.Header, body)
 	switch {
+	case j.coded():
+		decoded = false
 	case err != nil && s.secret:
 		return nil, refused("ConnectionError", "%v", err) // what cannot be read cannot be masked
 	case err != nil:
@@ -423,13 +440,14 @@ func (j *journey) receive(ctx context.Context, res *http.Response, stop context.
 	if res.ContentLength < 0 || res.ContentLength > wholeBytes || decoded {
 		return nil, nil
 	}
-	first, err = io.ReadAll(s.r)
-	if err != nil {
-		return nil, j.failedBody(ctx, err)
+	a := newAhead(s.r)
+	s.r = a
+	if first, whole := a.whole(patience); whole {
+		s.close()
+		j.body = nil
+		return first, nil
 	}
-	s.close()
-	j.body = nil
-	return first, nil
+	return nil, nil
 }
 
 // failedBody is the error of a body as the program sees it.
@@ -438,7 +456,7 @@ func (j *journey) failedBody(ctx context.Context, err error) error {
 	if large || errors.Is(err, errDamaged) {
 		return refused("ConnectionError", "%v", err)
 	}
-	return j.failed(ctx, err)
+	return j.failed(ctx, err, true)
 }
 
 // end notes the hops, and puts the reply together.

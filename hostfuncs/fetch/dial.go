@@ -26,8 +26,9 @@ const (
 // A dialer connects to what a verdict opens. It is the sole way out: it looks the name up, dials an address that it has
 // checked, and what is dialled is checked once more when the system is about to connect.
 type dialer struct {
-	resolver Resolver
-	open     []netip.Prefix
+	policy      *Policy
+	open        []netip.Prefix
+	connections *connections // that may be used instead
 }
 
 // blocked is a refusal to dial.
@@ -39,6 +40,9 @@ func (d *dialer) dials(a netip.Addr) bool { return public(a) || within(a, d.open
 
 // dial connects to a host and port of a target.
 func (d *dialer) dial(ctx context.Context, _, hostPort string) (net.Conn, error) {
+	if conn := d.connections.take(server("http", hostPort), d); conn != nil {
+		return conn, nil
+	}
 	host, port, err := net.SplitHostPort(hostPort)
 	if err != nil {
 		return nil, err
@@ -67,6 +71,29 @@ func (d *dialer) dial(ctx context.Context, _, hostPort string) (net.Conn, error)
 	return nil, last
 }
 
+// dialTLS connects to a host and port, and makes the connection safe.
+func (d *dialer) dialTLS(ctx context.Context, network, hostPort string) (net.Conn, error) {
+	if conn := d.connections.take(server("https", hostPort), d); conn != nil {
+		return conn, nil
+	}
+	host, _, err := net.SplitHostPort(hostPort)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := d.dial(ctx, network, hostPort)
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithTimeout(ctx, dialTimeout)
+	defer stop()
+	safe := tls.Client(conn, &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: d.policy.Roots, ServerName: host})
+	if err := safe.HandshakeContext(ctx); err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return safe, nil
+}
+
 // control looks at the address that the system is about to connect to.
 func (d *dialer) control(_ context.Context, _, address string, _ syscall.RawConn) error {
 	a, err := netip.ParseAddrPort(address)
@@ -85,7 +112,7 @@ func (d *dialer) lookUp(ctx context.Context, host string) ([]netip.Addr, error) 
 	if isLocalName(host) {
 		return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}, nil
 	}
-	resolver := d.resolver
+	resolver := d.policy.Resolver
 	if resolver == nil {
 		resolver = &net.Resolver{PreferGo: true}
 	}
@@ -103,14 +130,12 @@ func (d *dialer) lookUp(ctx context.Context, host string) ([]netip.Addr, error) 
 
 // newTransport makes the connections of one run to what is open. HTTP/1.1 only: one request, one answer, and no proxy of the
 // environment's.
-func newTransport(p *Policy, open []netip.Prefix) *http.Transport {
-	d := &dialer{resolver: p.Resolver, open: open}
+func newTransport(d *dialer) *http.Transport {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	return &http.Transport{
 		DialContext:            d.dial,
-		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: p.Roots},
-		TLSHandshakeTimeout:    dialTimeout,
+		DialTLSContext:         d.dialTLS,
 		Protocols:              protocols,
 		DisableCompression:     true,
 		MaxIdleConnsPerHost:    4,
@@ -120,8 +145,9 @@ func newTransport(p *Policy, open []netip.Prefix) *http.Transport {
 	}
 }
 
-// failure is what a program is told of a request that failed: a kind and words without a host's address or file.
-func failure(err error) (kind, message string) {
+// failure is what a program is told of a request that failed: a kind and words without a host's address or file. connected says
+// that it was sent.
+func failure(err error, connected bool) (kind, message string) {
 	if b, ok := errors.AsType[*blocked](err); ok {
 		return "PermissionError", b.Error()
 	}
@@ -136,22 +162,41 @@ func failure(err error) (kind, message string) {
 	if errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout() {
 		return "TimeoutError", "the request took too long"
 	}
-	_, unknown := errors.AsType[x509.UnknownAuthorityError](err)
-	_, wrongName := errors.AsType[x509.HostnameError](err)
-	_, invalid := errors.AsType[x509.CertificateInvalidError](err)
-	_, verify := errors.AsType[*tls.CertificateVerificationError](err)
+	if reason := mistrust(err); reason != "" {
+		return "CertificateError", "the server's certificate cannot be trusted: " + reason
+	}
+	_, alert := errors.AsType[tls.AlertError](err)
 	_, noTLS := errors.AsType[tls.RecordHeaderError](err)
 	switch {
-	case unknown || wrongName || invalid || verify:
-		return "CertificateError", "the server's certificate cannot be trusted"
 	case noTLS:
-		return "ConnectionError", "the server does not speak TLS"
+		return "TLSError", "the server does not speak TLS"
+	case alert:
+		return "TLSError", "the server refuses the TLS connection"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "ConnectionRefusedError", "the connection was refused"
 	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH):
 		return "ConnectionError", "the network is unreachable"
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		return "ConnectionResetError", "the server closed the connection"
+	case connected:
+		return "ProtocolError", "the server's answer is not well-formed HTTP, or its head is too long"
 	}
 	return "ConnectionError", "the request failed"
+}
+
+// mistrust says why a certificate was not accepted, if that is the error.
+func mistrust(err error) string {
+	if _, ok := errors.AsType[x509.HostnameError](err); ok {
+		return "it is for another host"
+	}
+	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.Expired {
+		return "it has expired or is not yet valid"
+	}
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		return "no known authority has signed it"
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return "it is not valid"
+	}
+	return ""
 }

@@ -19,13 +19,14 @@ type request struct {
 	redirect string // follow, manual or error
 	timeout  time.Duration
 	async    bool
+	coded    bool   // the body may come as the server has coded it
 	body     []byte // nil: none
 }
 
 // decodeRequest reads a frame of [hostfuncs.OpFetch]:
 //
 //	{"method": "GET", "url": "…", "headers": [[name, value], …], "redirect": "follow" | "manual" | "error",
-//	 "timeout_ms": n, "async": bool, "body": {"$bytes": n}}   and the n bytes of the body
+//	 "timeout_ms": n, "async": bool, "coded": bool, "body": {"$bytes": n}}   and the n bytes of the body
 //
 // The timeout is for the answer's head to come. The body of the result is a part of payload.
 func decodeRequest(payload []byte) (request, error) {
@@ -60,6 +61,8 @@ func decodeRequest(payload []byte) (request, error) {
 			return true, err
 		case "async":
 			return true, json.Unmarshal(value, &r.async)
+		case "coded":
+			return true, json.Unmarshal(value, &r.coded)
 		case "body":
 			return true, json.Unmarshal(value, &body)
 		}
@@ -82,6 +85,9 @@ func decodeRequest(payload []byte) (request, error) {
 
 func checkMethod(m string) (string, error) {
 	upper := strings.ToUpper(m)
+	if m == methodConnect {
+		return m, nil
+	}
 	if !slices.Contains(methodsAllowed, upper) {
 		return "", fmt.Errorf("the method %.20q cannot be used: there are %s", m, strings.Join(methodsAllowed, ", "))
 	}

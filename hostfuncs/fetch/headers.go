@@ -19,7 +19,7 @@ const (
 
 // ours are the headers that say how a request travels. The host writes them; a program's are left out.
 var ours = []string{
-	"Accept-Encoding", "Connection", "Content-Length", "Expect", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization",
+	"Connection", "Content-Length", "Expect", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization",
 	"Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Via",
 }
 

@@ -193,9 +193,7 @@ func (p *Pattern) parsePath(path string) error {
 // matches says whether a request for t by that method is allowed by p, as far as can be told before its name is resolved.
 func (p *Pattern) matches(method string, t target) bool {
 	switch {
-	case p.methods != nil && !slices.Contains(p.methods, method),
-		p.scheme != "" && p.scheme != t.scheme,
-		!p.matchesHost(t), !p.matchesPort(t):
+	case p.methods != nil && !slices.Contains(p.methods, method), !p.matchesServer(t):
 		return false
 	case p.path == "":
 		return true
@@ -205,6 +203,11 @@ func (p *Pattern) matches(method string, t target) bool {
 		return strings.HasPrefix(t.path, p.path)
 	}
 	return t.path == p.path
+}
+
+// matchesServer says whether p allows some request to the server of t.
+func (p *Pattern) matchesServer(t target) bool {
+	return (p.scheme == "" || p.scheme == t.scheme) && p.matchesHost(t) && p.matchesPort(t)
 }
 
 func (p *Pattern) matchesHost(t target) bool {

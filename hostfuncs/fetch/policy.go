@@ -132,14 +132,30 @@ func (p *Policy) judge(method string, t target) verdict {
 	if p.Methods != nil && !slices.Contains(p.Methods, method) {
 		return verdict{reason: fmt.Sprintf("the method %s is not allowed", method)}
 	}
-	v := verdict{reason: fmt.Sprintf("%s %s is not on the allow-list", method, t.origin())}
+	return p.decide(t, fmt.Sprintf("%s %s", method, t.origin()), func(rule *Pattern) bool { return rule.matches(method, t) })
+}
+
+// reaches decides whether the server of t may be connected to, which some request must need. A connection without TLS may be
+// the beginning of one with it.
+func (p *Policy) reaches(t target) verdict {
+	v := p.decide(t, t.origin(), func(rule *Pattern) bool { return rule.matchesServer(t) })
+	if v.allowed || t.scheme == "https" {
+		return v
+	}
+	t.scheme = "https"
+	return p.reaches(t)
+}
+
+// decide decides about what, which a pattern allows when it matches.
+func (p *Policy) decide(t target, what string, matches func(*Pattern) bool) verdict {
+	v := verdict{reason: what + " is not on the allow-list"}
 	v.open = append(v.open, p.Private...)
 	for i := range p.Allow {
 		rule := &p.Allow[i]
 		if rule.prefix.IsValid() && rule.matchesPort(t) && rule.methods == nil {
 			v.open = append(v.open, rule.prefix)
 		}
-		if !rule.matches(method, t) {
+		if !matches(rule) {
 			continue
 		}
 		if !v.allowed {
@@ -150,10 +166,10 @@ func (p *Policy) judge(method string, t target) verdict {
 	for _, list := range p.narrowed {
 		found := false
 		for i := range list {
-			found = found || list[i].matches(method, t)
+			found = found || matches(&list[i])
 		}
 		if !found && v.allowed {
-			return verdict{reason: fmt.Sprintf("%s %s is not on the list that this run asked for", method, t.origin())}
+			return verdict{reason: what + " is not on the list that this run asked for"}
 		}
 	}
 	if v.allowed && t.addr.IsValid() && !v.dials(t.addr) {

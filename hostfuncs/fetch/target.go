@@ -286,11 +286,18 @@ func (t target) resolve(location string) (target, error) {
 	if err != nil {
 		return target{}, err
 	}
+	var escaped strings.Builder
 	for i := range len(location) {
-		if c := location[i]; c <= ' ' || c >= 0x7f || c == '\\' {
-			return target{}, errors.New("the redirect's location holds a space, a control character, a backslash or what is not ASCII")
+		switch c := location[i]; {
+		case c < ' ' || c == 0x7f || c == '\\':
+			return target{}, errors.New("the redirect's location holds a control character or a backslash")
+		case c == ' ' || c > 0x7f: // as browsers do it; where a host should be, it is none then
+			fmt.Fprintf(&escaped, "%%%02X", c)
+		default:
+			escaped.WriteByte(c)
 		}
 	}
+	location = escaped.String()
 	if rest, ok := strings.CutPrefix(location, "//"); ok && (rest == "" || strings.IndexByte("/?#", rest[0]) >= 0) {
 		// After more than two slashes a browser looks for a server, others for a path.
 		return target{}, errors.New("the redirect's location names no server after its slashes")

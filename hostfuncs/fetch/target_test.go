@@ -103,7 +103,8 @@ func TestResolve(t *testing.T) {
 	for location, want := range map[string]string{
 		"/x": "https://example.com/x", "x": "https://example.com/a/x", "?y": "https://example.com/a/b?y", "//other/": "https://other/",
 		"http://h:8080": "http://h:8080/", "../../..": "https://example.com/",
-		"http://u@h/": "", "file:///x": "", "javascript:1": "", "data:,x": "", "http://127.1/": "", "http://h\\@x/": "", "https:h": "", "a b": "", "ä": "", "///b": "", "//": "", "//?x": "",
+		"a b": "https://example.com/a/a%20b", "ä?ö": "https://example.com/a/%C3%A4?%C3%B6", "http://ä.example/": "", "http://h h/": "", "\x01": "", "a\tb": "",
+		"http://u@h/": "", "file:///x": "", "javascript:1": "", "data:,x": "", "http://127.1/": "", "http://h\\@x/": "", "https:h": "", "///b": "", "//": "", "//?x": "",
 	} {
 		got, err := base.resolve(location)
 		if want == "" && err == nil || want != "" && (err != nil || got.String() != want) {

@@ -93,6 +93,8 @@ class Loop(base_events.BaseEventLoop):
             host, port = sock.getpeername()
         elif not net.offered():
             closed.no_network()
+        else:
+            await net.reach("https" if ssl else "http", (host, port))
         protocol = protocol_factory()
         transport = net.Transport(self, protocol, (host, port), bool(ssl))
         protocol.connection_made(transport)
@@ -100,6 +102,7 @@ class Loop(base_events.BaseEventLoop):
 
     async def start_tls(self, transport, protocol, sslcontext, **kwargs):
         transport._exchange.scheme = "https"
+        await net.reach("https", transport._exchange.peer)
         transport.set_protocol(protocol)
         return transport
 

@@ -125,7 +125,8 @@ def install_ssl():
     ssl = types.ModuleType("ssl", "TLS is the host's affair; this module only has the names.")
 
     class SSLError(OSError):
-        pass
+        def __str__(self):
+            return str(self.strerror) if self.strerror else super().__str__()
 
     ssl.SSLError = SSLError
     for name in (

@@ -5,8 +5,11 @@ socket. It is read back here, handed over in one frame, and the answer is writte
 libraries keep their behaviour, redirects included: each hop is a request of its own that the host judges. Any
 other protocol, and everything where the host offers no network, is an OSError.
 
-Request: {method, url, headers: [[name, value]], redirect: "manual", timeout_ms?, body: {"$bytes": n}?}, and the
-body. Reply: {status, statusText, headers, url, redirected, stream?}, and what there is of the body. Each is a length
+Connecting asks the host to connect (method CONNECT), so that a server that is not there is an error where
+libraries expect it. What the policy refuses is told to the request.
+
+Request: {method, url, headers: [[name, value]], redirect: "manual", timeout_ms?, coded: true, body: {"$bytes": n}?},
+and the body. Reply: {status, statusText, headers, url, redirected, stream?}, and what there is of the body. Each is a length
 (u32, little endian), as many bytes of JSON, then the body. The rest of a body is asked for by the number of its stream, as
 the program reads it.
 """
@@ -14,6 +17,7 @@ the program reads it.
 import asyncio
 import errno
 import io
+import operator
 import sys
 from json import loads
 
@@ -34,7 +38,7 @@ def offered():
 
 
 def _request(method, url, headers, body, timeout):
-    head = {"method": method, "url": url, "headers": headers, "redirect": "manual"}
+    head = {"method": method, "url": url, "headers": headers, "redirect": "manual", "coded": True}
     if body:
         head["body"] = {"$bytes": len(body)}
     if timeout:
@@ -47,32 +51,73 @@ def _milliseconds(timeout):
 
 
 def _error(refused):
-    """The OSError for what the host did not do."""
+    """The OSError for what the host did not do, in the words of the C library where it has some."""
     name, text = refused.name, str(refused)
     if name == "PermissionError" and "not offered" in text:
         return OSError(errno.ENETUNREACH, _CLOSED)
     if name == "TimeoutError":
-        return TimeoutError(errno.ETIMEDOUT, text)
+        return TimeoutError("timed out")
     if name == "PermissionError":
         return PermissionError(errno.EACCES, text)
     if name == "ResolveError":
-        return sys.modules["socket"].gaierror(-2, text)
+        return sys.modules["socket"].gaierror(-2, f"Name or service not known: {text}")
     if name == "CertificateError":
+        text = f"[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: {text}"
         return sys.modules["ssl"].SSLCertVerificationError(1, text)
-    if name == "ConnectionResetError":
-        return ConnectionResetError(errno.ECONNRESET, text)
+    if name == "TLSError":
+        return sys.modules["ssl"].SSLError(1, f"[SSL] {text}")
+    if name in _ENDED:
+        return ConnectionResetError(errno.ECONNRESET, "Connection reset by peer")
     if name == "ConnectionRefusedError":
-        return ConnectionRefusedError(errno.ECONNREFUSED, text)
+        return ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused")
     if name == "ValueError":
         return OSError(errno.EINVAL, text)
     return ConnectionError(errno.ECONNABORTED, text)
 
 
-class _Incoming:
-    """Bytes that have come, and those that the host still has."""
+# What a socket shows as its end: the library that reads it knows best what is missing.
+_ENDED = {"ConnectionResetError": b"", "ProtocolError": b"the answer is not HTTP\r\n\r\n"}
 
-    def __init__(self, data=b"", stream=0, timeout=None):
+
+def _reaching(scheme, address, timeout):
+    """The payload that asks the host to connect."""
+    name, port = address
+    head = {"method": "CONNECT", "url": f"{scheme}://{_named(name)}:{port}/"}
+    if timeout:
+        head["timeout_ms"] = _milliseconds(timeout)
+    return head
+
+
+def _reach(scheme, address, timeout=None):
+    """Connects, so to speak."""
+    try:
+        host.call(host.FETCH, calls.payload(_reaching(scheme, address, timeout)))
+    except host.Refused as e:
+        raise _error(e) from None
+
+
+async def reach(scheme, address):
+    """The same on an event loop."""
+    try:
+        await calls.ask(host.FETCH, calls.payload({**_reaching(scheme, address, None), "async": True}))
+    except host.Refused as e:
+        raise _error(e) from None
+
+
+def _named(name):
+    """A host as URLs have it."""
+    if ":" in name:
+        return f"[{name}]"
+    return name if name.isascii() else name.encode("idna").decode()
+
+
+class _Incoming:
+    """Bytes that have come, and those that the host still has. With chunked they are given in chunks, so that an end
+    that came too early is none."""
+
+    def __init__(self, data=b"", stream=0, timeout=None, chunked=False):
         self._data, self._at, self._stream, self._timeout = data, 0, stream, timeout
+        self._chunked = chunked
 
     def read(self, size=-1):
         if size is None or size < 0:
@@ -81,7 +126,7 @@ class _Incoming:
                 parts.append(part)
             return b"".join(parts)
         if self._at >= len(self._data) and self._stream and size:
-            self._take(self._more(size))
+            self._ask(size)
         part = self._data[self._at : self._at + size]
         self._at += len(part)
         return part
@@ -97,17 +142,25 @@ class _Incoming:
             head["timeout_ms"] = _milliseconds(self._timeout)
         return head
 
-    def _more(self, size):
+    def _ask(self, size):
         try:
-            return host.call(host.READ, calls.payload(self._header(size)))
+            self._take(host.call(host.READ, calls.payload(self._header(size))))
         except host.Refused as e:
-            self._stream = 0
-            raise _error(e) from None
+            self._fail(e)
 
     def _take(self, piece):
-        self._data, self._at = piece, 0
+        if self._chunked:
+            self._data = b"%x\r\n%b\r\n" % (len(piece), piece)
+        else:
+            self._data = piece
+        self._at = 0
         if not piece:
             self._stream = 0
+
+    def _fail(self, refused):
+        self._data, self._at, self._stream = b"", 0, 0
+        if refused.name not in _ENDED:
+            raise _error(refused) from None
 
     async def next(self):
         """What comes next, on an event loop; nothing at the end."""
@@ -115,8 +168,7 @@ class _Incoming:
             try:
                 self._take(await calls.ask(host.READ, calls.payload({**self._header(1 << 16), "async": True})))
             except host.Refused as e:
-                self._stream = 0
-                raise _error(e) from None
+                self._fail(e)
         part = self._data[self._at :]
         self._at = len(self._data)
         return part
@@ -138,7 +190,7 @@ class socket:
         self.family = _socket.AF_INET if family == -1 else family
         self.type = _socket.SOCK_STREAM if type == -1 else type
         self.proto = max(proto, 0)
-        self._timeout = None
+        self._timeout = _socket.getdefaulttimeout()
         self._exchange = None
         self._closed = False
         self._files = 0  # made of it and still open: they outlive it
@@ -146,7 +198,12 @@ class socket:
     def connect(self, address):
         if self.type & 0xF != _socket.SOCK_STREAM or not isinstance(address, tuple):
             raise OSError(errno.EPROTONOSUPPORT, "only HTTP over TCP leaves this sandbox")
-        self._exchange = _Exchange(address[:2])
+        _reach("http", address[:2], self._timeout)
+        self._adopt(address[:2])
+
+    def _adopt(self, address):
+        """Takes the connection to be there."""
+        self._exchange = _Exchange(address)
         self._exchange.timeout = self._timeout
 
     def connect_ex(self, address):
@@ -181,6 +238,10 @@ class socket:
         return io.TextIOWrapper(stream, encoding, errors, newline)
 
     def settimeout(self, timeout):
+        if timeout is not None and not isinstance(timeout, (int, float)):
+            timeout = operator.index(timeout)
+        if timeout is not None and not 0 <= timeout < 1e10:
+            raise ValueError("Timeout value out of range")
         self._timeout = timeout
         if self._exchange is not None:
             self._exchange.timeout = timeout
@@ -208,8 +269,10 @@ class socket:
         return self._connected().peer
 
     def _connected(self):
+        if self._closed and self._files == 0:
+            raise OSError(errno.EBADF, "Bad file descriptor")
         if self._exchange is None:
-            raise OSError(errno.ENOTCONN, "socket is not connected")
+            raise OSError(errno.ENOTCONN, "Socket not connected")
         return self._exchange
 
     def getsockname(self):
@@ -309,9 +372,6 @@ class _Exchange:
     def put(self, data):
         """Adds to the request."""
         data = bytes(data)
-        if not self._out and data.startswith(_TLS):
-            data = data[len(_TLS) :]
-            self.scheme = "https"
         if not self._out and data and not data[:1].isalpha():
             raise OSError(errno.EPROTONOSUPPORT, "only HTTP requests leave this sandbox")
         self._out += data
@@ -330,10 +390,12 @@ class _Exchange:
             head, body = _parse(self.scheme, self.peer, request, self.timeout)
             try:
                 reply = host.call(host.FETCH, calls.payload(head, body))
+                self._in = _answer(head["method"], reply, self.timeout)
             except host.Refused as e:
-                raise _error(e) from None
-            self._in = _answer(head["method"], reply, self.timeout)
-        except (TimeoutError, ConnectionResetError) as e:
+                if e.name not in _ENDED:
+                    raise _error(e) from None
+                self._in = _Incoming(_ENDED[e.name])
+        except TimeoutError as e:
             self._error = e  # told to whoever reads the answer, as elsewhere
         except OSError as e:
             self._error = e
@@ -392,12 +454,15 @@ def wrap_socket(
     exchange.scheme = "https"
     if server_hostname:
         exchange.peer = (server_hostname, exchange.peer[1])
+    if do_handshake_on_connect:
+        _reach("https", exchange.peer, sock._timeout)
     return sock
 
 
 # Libraries that do TLS between buffers of their own (anyio) send this instead of a handshake; what
-# follows is plain.
+# follows is plain. The transport answers with how connecting went: a dot, or why not and a line end.
 _TLS = b"\x16cloche-tls\n"
+_SAFE = b"."
 
 
 class MemoryBIO:
@@ -434,12 +499,21 @@ class SSLObject:
     def __init__(self, incoming, outgoing, server_hostname=None):
         self._incoming, self._outgoing = incoming, outgoing
         self.server_hostname, self.server_side, self.session = server_hostname, False, None
-        self._greeted = False
+        self._greeted = self._safe = False
 
     def do_handshake(self):
+        ssl = sys.modules["ssl"]
+        if self._safe:
+            return
         if not self._greeted:
             self._greeted = True
             self._outgoing.write(_TLS)
+        if not self._incoming.pending:
+            raise ssl.SSLEOFError(8, "EOF in the handshake") if self._incoming.eof else ssl.SSLWantReadError()
+        answer = self._incoming.read()
+        if answer != _SAFE:
+            raise ssl.SSLCertVerificationError(1, answer.decode())
+        self._safe = True
 
     def read(self, n=1024, buffer=None):
         if not self._incoming.pending:
@@ -472,11 +546,11 @@ def wrap_bio(self, incoming, outgoing, server_side=False, server_hostname=None, 
 
 
 class Transport(asyncio.Transport):
-    """A connection of an event loop."""
+    """A connection of an event loop, to a server that was reached."""
 
     def __init__(self, loop, protocol, address, tls):
         sock = (SSLSocket if tls else socket)()
-        sock.connect(address)
+        sock._adopt(address)
         super().__init__({"peername": address, "sockname": sock.getsockname(), "socket": sock})
         if tls:
             self._extra["ssl_object"] = sock
@@ -488,6 +562,9 @@ class Transport(asyncio.Transport):
         self._exchange.scheme = "https" if tls else "http"
 
     def write(self, data):
+        if data == _TLS:
+            self._task = self._loop.create_task(self._greet())
+            return
         try:
             self._exchange.put(data)
             request = self._exchange.whole()
@@ -497,13 +574,27 @@ class Transport(asyncio.Transport):
         if request is not None:
             self._task = self._loop.create_task(self._fetch(*request))
 
+    async def _greet(self):
+        self._exchange.scheme = "https"
+        try:
+            await reach("https", self._exchange.peer)
+        except sys.modules["ssl"].SSLError as e:
+            self._protocol.data_received(e.strerror.encode())
+        except OSError as e:
+            self._end(e)
+        else:
+            self._protocol.data_received(_SAFE)
+
     async def _fetch(self, head, body):
         try:
             try:
                 reply = await calls.ask(host.FETCH, calls.payload({**head, "async": True}, body))
+                answer = _answer(head["method"], reply, None)
             except host.Refused as e:
-                raise _error(e) from None
-            answer = self._answer = _answer(head["method"], reply, None)
+                if e.name not in _ENDED:
+                    raise _error(e) from None
+                answer = _Incoming(_ENDED[e.name])
+            self._answer = answer
             while part := await answer.next():
                 if self._closing:
                     return
@@ -559,7 +650,7 @@ class Transport(asyncio.Transport):
         return not self._closing and self._flowing.is_set()
 
 
-_HOP = {"host", "connection", "content-length", "transfer-encoding", "keep-alive", "accept-encoding", "te"}
+_HOP = {"host", "connection", "content-length", "transfer-encoding", "keep-alive", "te"}
 
 
 def _whole(request):
@@ -593,9 +684,7 @@ def _parse(scheme, peer, request, timeout):
         body = _unchunk(body)
     if target.startswith("/"):
         # The server is the one that was connected to; a Host header must not name another.
-        name = f"[{peer[0]}]" if ":" in peer[0] else peer[0]
-        if not name.isascii():
-            name = name.encode("idna").decode()
+        name = _named(peer[0])
         where = name if peer[1] == (443 if scheme == "https" else 80) else f"{name}:{peer[1]}"
         said = given.get("host", where).lower()
         if said not in (where.lower(), f"{name}:{peer[1]}".lower()):
@@ -621,11 +710,14 @@ def _answer(method, reply, timeout):
                 length = value
         elif low not in ("transfer-encoding", "connection", "keep-alive"):
             out.append(f"{name}: {value}")
-    if length is not None and not (status < 200 or status in (204, 304)):
+    chunked = stream != 0 and length is None
+    if chunked:
+        out.append("Transfer-Encoding: chunked")
+    elif length is not None and not (status < 200 or status in (204, 304)):
         out.append(f"Content-Length: {length}")
     out.append("Connection: close")
     text = "\r\n".join(out).encode("latin-1", "replace") + b"\r\n\r\n"
-    return _Incoming(text + data, stream, timeout)
+    return _Incoming(text + data, stream, timeout, chunked)
 
 
 def _unchunk(data):
@@ -659,9 +751,12 @@ def install():
             host = host.decode()
         return [(module.AF_INET, module.SOCK_STREAM, 6, "", (host or "127.0.0.1", port or 0))]
 
-    def create_connection(address, timeout=None, source_address=None, *, all_errors=False):
+    def create_connection(
+        address, timeout=module._GLOBAL_DEFAULT_TIMEOUT, source_address=None, *, all_errors=False
+    ):
         sock = socket()
-        sock.settimeout(timeout if isinstance(timeout, (int, float)) else None)
+        if timeout is not module._GLOBAL_DEFAULT_TIMEOUT:
+            sock.settimeout(timeout)
         sock.connect(address)
         return sock
 

@@ -1,0 +1,127 @@
+package engine_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/cloche-dev/cloche/engine"
+	"github.com/cloche-dev/cloche/hostfuncs/fetch"
+)
+
+// badSite is a server of bytes: what it answers to a path is what no HTTP library would write. The URL of nobody follows.
+func badSite(t *testing.T) (url, nobody string, allowed *fetch.Policy) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go answerBadly(c)
+		}
+	}()
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed.Close()
+	p, err := fetch.ParsePattern("127.0.0.1:*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "http://" + l.Addr().String(), "http://" + closed.Addr().String(), &fetch.Policy{Allow: []fetch.Pattern{p}}
+}
+
+func answerBadly(c net.Conn) {
+	defer c.Close()
+	b := bufio.NewReader(c)
+	if first, err := b.Peek(1); err != nil || first[0] == 0x16 {
+		io.WriteString(c, "HTTP/1.1 400 This Is No TLS\r\n\r\n")
+		io.Copy(io.Discard, b)
+		return
+	}
+	r, err := http.ReadRequest(b)
+	if err != nil {
+		return
+	}
+	switch r.URL.Path {
+	case "/cut":
+		io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly these")
+	case "/cut-chunks":
+		io.WriteString(c, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n")
+	case "/garbage":
+		io.WriteString(c, "this is no HTTP\r\n\r\n")
+	case "/slow-body":
+		io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nfirst")
+		time.Sleep(2 * time.Second)
+	case "/gzip": // which is none
+		io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 5\r\n\r\nplain")
+	case "/slow":
+		time.Sleep(2 * time.Second)
+	}
+}
+
+// TestClientErrors: what goes wrong is what each library's users look for, as with sockets of one's own.
+func TestClientErrors(t *testing.T) {
+	url, nobody, policy := badSite(t)
+	res := run(t, engine.Job{Language: engine.Python, Inputs: map[string]any{"BASE": url, "NOBODY": nobody}, Network: policy, Code: `
+import asyncio, http.client, urllib.request, requests, httpx, urllib3
+def name(f):
+    try:
+        return f()
+    except Exception as e:
+        return type(getattr(e, "reason", None) if isinstance(getattr(e, "reason", None), Exception) else e).__name__
+clients = [
+    ("urllib", lambda u: urllib.request.urlopen(u, timeout=0.3).read()),
+    ("requests", lambda u: requests.get(u, timeout=0.3).content),
+    ("httpx", lambda u: httpx.get(u, timeout=0.3).content),
+    ("urllib3", lambda u: urllib3.request("GET", u, timeout=0.3, retries=False).data),
+]
+for what in ("/close", "/cut", "/cut-chunks", "/garbage", "/slow", "/slow-body", "/gzip", NOBODY, BASE.replace("http:", "https:")):
+    print(what.replace(NOBODY, "nobody").replace(BASE[4:], ""), *[name(lambda: get(what if "//" in what else BASE + what)) for _, get in clients])
+async def main():
+    async with httpx.AsyncClient(timeout=0.3) as c:
+        for what in ("/close", "/cut", "/garbage", "/slow", NOBODY, BASE.replace("http:", "https:")):
+            try:
+                await c.get(what if "//" in what else BASE + what)
+            except Exception as e:
+                print(type(e).__name__, end=" ")
+    try:
+        await asyncio.open_connection("127.0.0.1", int(NOBODY.rsplit(":", 1)[1]))
+    except OSError as e:
+        print(type(e).__name__)
+asyncio.run(main())
+with urllib.request.urlopen(BASE + "/slow-body", timeout=0.3) as r:
+    print(r.status, r.read(5))
+`})
+	want := `/close RemoteDisconnected ConnectionError RemoteProtocolError ProtocolError
+/cut IncompleteRead ChunkedEncodingError RemoteProtocolError ProtocolError
+/cut-chunks IncompleteRead ChunkedEncodingError RemoteProtocolError ProtocolError
+/garbage BadStatusLine ConnectionError RemoteProtocolError ProtocolError
+/slow TimeoutError ReadTimeout ReadTimeout ReadTimeoutError
+/slow-body TimeoutError ConnectionError ReadTimeout ReadTimeoutError
+/gzip b'plain' ContentDecodingError DecodingError DecodeError
+nobody ConnectionRefusedError ConnectionError ConnectError NewConnectionError
+https SSLError SSLError ConnectError SSLError
+RemoteProtocolError RemoteProtocolError RemoteProtocolError ReadTimeout ConnectError ConnectError ConnectionRefusedError
+200 b'first'
+`
+	if d := cmp.Diff(want, res.Stdout); d != "" {
+		t.Errorf("stdout (-want +got):\n%s%s", d, res.Stderr)
+	}
+	if n := strings.Count(fmt.Sprint(res.HTTPRequests), "CONNECT"); n == 0 {
+		t.Errorf("what could not be reached is not on record: %+v", res.HTTPRequests)
+	}
+}
