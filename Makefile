@@ -41,11 +41,12 @@ full: lint setup tools ## the tests, where nothing may be skipped for want of an
 race: setup tools ## the tests under the race detector
 	$(GOTEST) -race -timeout 60m ./...
 
-# SOAKTIME is how long make soak goes on.
+# SOAKTIME is how long make soak goes on. SOAKREST eases its load: 20 means that its clients rest 20 times as long as they work.
 SOAKTIME = 1h
+SOAKREST = 0
 
 soak: setup ## work on mixed load while bad things happen, for SOAKTIME (1h); then 100 kills, and 10,000 sessions at once
-	$(GOTEST) -v -run TestSoak -timeout 0 ./cmd/cloche -soak $(SOAKTIME)
+	$(GOTEST) -v -run TestSoak -timeout 0 ./cmd/cloche -soak $(SOAKTIME) -soak-rest $(SOAKREST)
 	$(GOTEST) -v -run 'TestStoreSurvivesKill|TestManySessions' -timeout 0 ./engine -kills 100 -sessions 10000
 
 lint: ## gofmt, vet, staticcheck

@@ -20,12 +20,12 @@ import (
 	"github.com/cloche-dev/cloche/wasi/vfs"
 )
 
-// An Autopsy says what a session's turn was doing when it was stopped from outside: by a limit that it did not heed, or by
-// a trap. The session itself has been rolled back and knows nothing of it. See [Options].Autopsy.
+// An Autopsy says what a run, or a session's turn, was doing when it was stopped from outside: by a limit that it did not heed,
+// or by a trap. The session itself has been rolled back and knows nothing of it. See [Options].Autopsy.
 type Autopsy struct {
 	AutopsyRef
-	Run    string `json:"run"`  // the ID of the turn's Result
-	Turn   int    `json:"turn"` // its number in the session
+	Run    string `json:"run"`            // the ID of its Result
+	Turn   int    `json:"turn,omitempty"` // its number in the session; 0 outside of one
 	Status Status `json:"status"`
 	Reason string `json:"reason"`
 	// Usage, OpenFiles and the last calls are what the host knows. JavaScript has its files open in its own memory: they are
@@ -72,14 +72,13 @@ type AutopsyName struct {
 	Bytes uint64 `json:"bytes"`
 }
 
-// ErrNoAutopsy is returned when there is none: no turn was stopped, its time is over, or others took its place.
+// ErrNoAutopsy is returned when there is none: nothing was stopped, its time is over, or others took its place.
 var ErrNoAutopsy = errors.New("there is no autopsy")
 
 // Bounds of autopsies.
 const (
-	maxAutopsyTime = 10 * time.Minute
-	maxFailures    = 64        // that an engine keeps
-	maxFailedBytes = 512 << 20 // that they hold together
+	maxFailedBytes = 512 << 20 // that an engine's failures hold together
+	minFailedBytes = 8 << 20   // that each counts for, which bounds their number
 	autopsyMemory  = 64 << 20  // that asking may take beyond what the turn had
 	autopsyFuel    = 500_000_000
 	autopsyTime    = 2 * time.Second
@@ -89,70 +88,117 @@ const (
 
 // failure is a turn that was stopped, with its memory as it was then.
 type failure struct {
-	lang   *loaded
-	limits limits.Limits
-	name   string // of the turn's source
-	code   string
+	id, owner string
+	expires   time.Time
+	lang      *loaded
+	limits    limits.Limits
+	name      string // of the turn's source
+	code      string
 
-	// mu is held while the memory is asked, and guards known.
-	mu    sync.Mutex
-	about Autopsy
-	known bool // about is complete
+	asking chan struct{} // holds one while the memory is asked, which guards about and known
+	about  Autopsy
+	known  bool // about is complete
 
-	memory vm.Checkpoint // failures.mu guards it; without Memory it was dropped
+	// failures.mu guards what follows.
+	memory vm.Checkpoint // without Memory it was released
+	kept   uint64        // what it counts for
 	timer  *time.Timer
 }
 
 // failures are those that an engine keeps, the oldest first.
 type failures struct {
-	mu    sync.Mutex
-	kept  []*failure
-	bytes uint64
+	mu   sync.Mutex
+	kept []*failure
 }
 
-// keep takes f, for as long as its time lasts, in the place of older ones if need be. It says no when f is too large.
+// keep takes f, for as long as its time lasts. It says no when there is no room.
 func (k *failures) keep(f *failure) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	size := f.memory.Memory.Bytes()
-	if size > maxFailedBytes {
+	f.kept = max(f.memory.Memory.Bytes(), minFailedBytes)
+	out, ok := k.makeRoom(f)
+	if !ok {
 		f.memory.Release()
 		return false
 	}
-	for len(k.kept) > 0 && (len(k.kept) >= maxFailures || k.bytes+size > maxFailedBytes) {
-		k.remove(0)
+	for _, old := range out {
+		k.remove(old)
 	}
-	k.kept, k.bytes = append(k.kept, f), k.bytes+size
-	f.timer = time.AfterFunc(time.Until(f.about.Expires), func() { k.drop(f) })
+	k.kept = append(k.kept, f)
+	f.timer = time.AfterFunc(time.Until(f.expires), func() { k.drop(f) })
 	return true
 }
 
-// remove drops the ith. Preconditions: mu is held.
-func (k *failures) remove(i int) {
-	f := k.kept[i]
+// makeRoom says which failures are to go so that f can be kept: the oldest of whoever has most, so that nobody's go for
+// somebody who has as much. Preconditions: mu is held.
+func (k *failures) makeRoom(f *failure) (out []*failure, ok bool) {
+	left := slices.Clone(k.kept)
+	has, all := map[string]uint64{f.owner: f.kept}, f.kept
+	for _, old := range left {
+		has[old.owner] += old.kept
+		all += old.kept
+	}
+	for all > maxFailedBytes {
+		most := f.owner
+		for owner, n := range has {
+			if n > has[most] {
+				most = owner
+			}
+		}
+		i := slices.IndexFunc(left, func(old *failure) bool { return old.owner == most })
+		if i < 0 {
+			return nil, false // it has nothing but f
+		}
+		old := left[i]
+		out, left = append(out, old), slices.Delete(left, i, i+1)
+		has[most] -= old.kept
+		all -= old.kept
+	}
+	return out, true
+}
+
+// remove forgets f. Preconditions: mu is held, and f is there.
+func (k *failures) remove(f *failure) {
+	i := slices.Index(k.kept, f)
 	k.kept = slices.Delete(k.kept, i, i+1)
-	k.bytes -= f.memory.Memory.Bytes()
-	f.memory.Release()
-	f.memory = vm.Checkpoint{}
+	f.free()
 	f.timer.Stop()
 }
 
-// drop frees the memory of f, if it is there.
-func (k *failures) drop(f *failure) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if i := slices.Index(k.kept, f); i >= 0 {
-		k.remove(i)
+// free releases the memory of f. Preconditions: failures.mu is held.
+func (f *failure) free() {
+	if f.memory.Memory != nil {
+		f.memory.Release()
+		f.memory, f.kept = vm.Checkpoint{}, minFailedBytes
 	}
 }
 
-// dropAll frees them all.
+// drop forgets f, if it is there.
+func (k *failures) drop(f *failure) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if slices.Contains(k.kept, f) {
+		k.remove(f)
+	}
+}
+
+// dropAll forgets them all.
 func (k *failures) dropAll() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for len(k.kept) > 0 {
-		k.remove(0)
+		k.remove(k.kept[0])
 	}
+}
+
+// find is the failure with the ID of an autopsy, or nil.
+func (k *failures) find(id string) *failure {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if i := slices.IndexFunc(k.kept, func(f *failure) bool { return f.id == id }); i >= 0 {
+		return k.kept[i]
+	}
+	return nil
 }
 
 // borrow is the memory of f, for a caller who releases it.
@@ -165,23 +211,36 @@ func (k *failures) borrow(f *failure) (vm.Checkpoint, bool) {
 	return f.memory.Retain(), true
 }
 
+// told releases the memory of f, of which all is known.
+func (k *failures) told(f *failure) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	f.free()
+}
+
 // fail keeps what is left of a turn that was cut, if that is wanted. The instance is closed afterwards.
 func (s *sandbox) fail(res *Result, r *running, t Turn, name string) *failure {
 	switch res.Status {
 	case StatusOK, StatusCancelled, StatusSuspended: // the last of these was cut to be run again
 		return nil
 	}
-	if s.opts.Autopsy == 0 || !s.session {
+	if s.opts.Autopsy == 0 {
 		return nil
 	}
 	memory, err := s.inst.Save()
 	if err != nil {
 		return nil // the machine is short of memory: the turn's own end matters more
 	}
-	f := &failure{lang: s.lang, limits: r.limits, name: name, code: t.Code, memory: memory}
+	f := &failure{
+		id: newID("aut_"), owner: s.opts.Owner, expires: time.Now().Add(s.opts.Autopsy), lang: s.lang, limits: r.limits, name: name, code: t.Code,
+		memory: memory, asking: make(chan struct{}, 1),
+	}
 	f.about = Autopsy{
-		AutopsyRef: AutopsyRef{ID: newID("aut_"), Expires: time.Now().Add(s.opts.Autopsy)},
-		Run:        res.ID, Turn: s.turns, Status: res.Status, Reason: res.Error.Value, Usage: res.Usage, OpenFiles: s.openFiles(),
+		AutopsyRef: AutopsyRef{ID: f.id, Expires: f.expires},
+		Run:        res.ID, Status: res.Status, Reason: res.Error.Value, Usage: res.Usage, OpenFiles: s.openFiles(),
+	}
+	if s.session {
+		f.about.Turn = s.turns
 	}
 	if n := len(res.ToolCalls); n > 0 {
 		f.about.ToolCall = &res.ToolCalls[n-1]
@@ -223,9 +282,7 @@ func (s *Session) blame(f *failure) {
 	}
 }
 
-// Autopsy says what the last turn that was stopped was doing, as long as Options.Autopsy says. The first call asks the
-// stopped interpreter, in a sandbox of its own without files, network and tools, under fuel, time and memory of its own; later
-// calls give the same answer. It does not wait for a turn that runs. It fails with [ErrNoAutopsy].
+// Autopsy says what the last turn that was stopped was doing; see [Engine.Autopsy]. It does not wait for a turn that runs.
 func (s *Session) Autopsy(ctx context.Context) (*Autopsy, error) {
 	s.infoMu.Lock()
 	f := s.failed
@@ -233,23 +290,42 @@ func (s *Session) Autopsy(ctx context.Context) (*Autopsy, error) {
 	if f == nil {
 		return nil, ErrNoAutopsy
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if !time.Now().Before(f.about.Expires) {
+	return s.eng.autopsy(ctx, f)
+}
+
+// Autopsy says what a run or turn that was stopped was doing, by the ID in its Result, as long as Options.Autopsy says. The
+// first call asks the stopped interpreter, in a sandbox of its own without files, network and tools, under fuel, time and
+// memory of its own; later calls give the same answer. It fails with [ErrNoAutopsy].
+func (e *Engine) Autopsy(ctx context.Context, id string) (*Autopsy, error) {
+	f := e.failures.find(id)
+	if f == nil {
+		return nil, fmt.Errorf("%w %.40q, or its time is over, or others took its place", ErrNoAutopsy, id)
+	}
+	return e.autopsy(ctx, f)
+}
+
+func (e *Engine) autopsy(ctx context.Context, f *failure) (*Autopsy, error) {
+	select {
+	case f.asking <- struct{}{}:
+		defer func() { <-f.asking }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("wait for another who asks: %w", context.Cause(ctx))
+	}
+	if !time.Now().Before(f.expires) {
 		return nil, fmt.Errorf("%w: its time is over", ErrNoAutopsy)
 	}
 	if !f.known {
-		memory, ok := s.eng.failures.borrow(f)
+		memory, ok := e.failures.borrow(f)
 		if !ok {
 			return nil, fmt.Errorf("%w any more: others took its place", ErrNoAutopsy)
 		}
 		defer memory.Release()
-		parts, err := s.eng.dissect(ctx, f, memory)
+		parts, err := e.dissect(ctx, f, memory)
 		if ctx.Err() != nil || errors.Is(err, ErrClosed) {
 			return nil, err
 		}
 		f.tell(parts, err)
-		s.eng.failures.drop(f)
+		e.failures.told(f)
 	}
 	about := f.about
 	return &about, nil
@@ -272,7 +348,7 @@ func (e *Engine) dissect(ctx context.Context, f *failure, memory vm.Checkpoint) 
 	}
 	state, err := wasi.New(wasi.Config{
 		FS: f.lang.Template.New(vfs.Options{Bytes: 1 << 20, Inodes: 64}), OpenFiles: 64, Stdout: io.Discard, Stderr: io.Discard,
-		Clock: wasi.NewFixedClock(f.about.Expires, 0), Random: rand.NewChaCha8([32]byte{}),
+		Clock: wasi.NewFixedClock(f.expires, 0), Random: rand.NewChaCha8([32]byte{}),
 	})
 	if err != nil {
 		return nil, err
@@ -328,6 +404,35 @@ func (f *failure) tell(parts []json.RawMessage, err error) {
 		a.Missing = "the stopped interpreter could not be asked for all: " + shorten(err.Error())
 	}
 	f.known = true
+}
+
+// Text is what the autopsy says, for people and models to read. It has the guest's words.
+func (a *Autopsy) Text() string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	if a.Traceback != "" {
+		line("%s", a.Traceback)
+	}
+	for i, n := range a.Globals {
+		if i == 8 {
+			line("and %d more names", len(a.Globals)-i)
+			break
+		}
+		line("name %s: %s, about %s", n.Name, n.Type, limits.ApproxSize(n.Bytes))
+	}
+	for _, f := range a.OpenFiles {
+		line("open file %s, at byte %d", f.Path, f.Offset)
+	}
+	if c := a.ToolCall; c != nil {
+		line("last tool call: %s (%s)", c.Name, c.Outcome)
+	}
+	if h := a.HTTPRequest; h != nil {
+		line("last request: %s %s", h.Method, h.URL)
+	}
+	if a.Missing != "" {
+		line("%s", a.Missing)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // traceback writes frames as the language does.

@@ -281,6 +281,110 @@ func TestAutopsyEnds(t *testing.T) {
 	}
 }
 
+// A run in a fresh sandbox leaves nothing but what can be asked.
+func TestAutopsyOfRun(t *testing.T) {
+	ctx, eng := t.Context(), testEngine(t)
+	for _, tt := range stubborn {
+		if tt.missing != "" {
+			continue
+		}
+		t.Run(tt.language+" "+tt.name, func(t *testing.T) {
+			lim := tt.limits
+			lim.MemoryBytes, lim.Fuel = 256<<20, lim.Fuel*2 // for what comes before, too
+			before := strings.Count(tt.before, "\n") + 1
+			code := tt.before + "\n" + tt.code
+			if tt.language == engine.JavaScript {
+				code = tt.before + ";\n" + tt.code
+			}
+			res, err := eng.Run(ctx, engine.Job{Language: tt.language, Code: code, Limits: lim, Autopsy: time.Minute})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res.Status != tt.status || res.Autopsy == nil {
+				t.Fatalf("status %s, autopsy %v, error %+v", res.Status, res.Autopsy, res.Error)
+			}
+			a, err := eng.Autopsy(ctx, res.Autopsy.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a.Run != res.ID || a.Turn != 0 || a.Missing != "" {
+				t.Errorf("%+v", a)
+			}
+			checkFrames(t, a, tt.functions, "")
+			if !slices.ContainsFunc(a.Frames, func(f engine.AutopsyFrame) bool { return f.Line > before }) {
+				t.Errorf("it stopped after line %d:\n%s", before, a.Traceback)
+			}
+			if len(a.Globals) == 0 || a.Globals[0].Name != tt.largest {
+				t.Errorf("globals %+v", a.Globals)
+			}
+			if again, err := eng.Autopsy(ctx, res.Autopsy.ID); err != nil || !reflect.DeepEqual(again, a) {
+				t.Errorf("asked again: %+v, %v", again, err)
+			}
+		})
+	}
+	if n := engine.FailedBytes(eng); n != 0 {
+		t.Errorf("%d bytes are kept after all was told", n)
+	}
+	if _, err := eng.Autopsy(ctx, "aut_that_never_was"); !errors.Is(err, engine.ErrNoAutopsy) {
+		t.Errorf("one that never was: %v", err)
+	}
+	if res, err := eng.Run(ctx, engine.Job{Language: engine.JavaScript, Code: "for (;;);", Limits: limits.Limits{Fuel: 1_000_000}}); err != nil || res.Autopsy != nil {
+		t.Errorf("one that nobody wants: %+v, %v", res, err)
+	}
+}
+
+// What is kept is shared out: one owner with many failures drops its own, and no other's.
+func TestAutopsyOwners(t *testing.T) {
+	ctx := t.Context()
+	eng, err := engine.New(engine.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer eng.Close()
+	fail := func(owner string) string {
+		res, err := eng.Run(ctx, engine.Job{Language: engine.JavaScript, Code: "for (;;);", Limits: limits.Limits{Fuel: 100_000}, Autopsy: time.Minute, Owner: owner})
+		if err != nil || res.Autopsy == nil {
+			t.Fatal(res, err)
+		}
+		return res.Autopsy.ID
+	}
+	ann := fail("ann")
+	bob := make([]string, 200)
+	for i := range bob {
+		bob[i] = fail("bob")
+	}
+	for name, id := range map[string]string{"ann's": ann, "bob's newest": bob[len(bob)-1]} {
+		if _, err := eng.Autopsy(ctx, id); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := eng.Autopsy(ctx, bob[0]); !errors.Is(err, engine.ErrNoAutopsy) {
+		t.Errorf("bob's oldest of %d: %v", len(bob), err)
+	}
+	cyd := fail("cyd") // takes the place of one of bob's
+	if _, err := eng.Autopsy(ctx, cyd); err != nil {
+		t.Error(err)
+	}
+	if _, err := eng.Autopsy(ctx, ann); err != nil {
+		t.Error(err)
+	}
+}
+
+// Who waits for another who asks leaves when its context ends.
+func TestAutopsyWaits(t *testing.T) {
+	s, res := failed(t, engine.Options{Language: engine.JavaScript}, engine.Turn{Code: "for (;;);", Limits: limits.Limits{Fuel: 1_000_000}})
+	release := engine.AskMeanwhile(testEngine(t), res.Autopsy.ID)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if a, err := s.Autopsy(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%+v, %v", a, err)
+	}
+	release()
+	if _, err := s.Autopsy(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
 // Many ask while turns run and fail, and sessions end.
 func TestAutopsyHammer(t *testing.T) {
 	ctx := context.Background()

@@ -111,7 +111,20 @@ func InstanceOf(s *Session) *vm.Instance {
 func FailedBytes(e *Engine) uint64 {
 	e.failures.mu.Lock()
 	defer e.failures.mu.Unlock()
-	return e.failures.bytes
+	var n uint64
+	for _, f := range e.failures.kept {
+		if f.memory.Memory != nil {
+			n += f.memory.Memory.Bytes()
+		}
+	}
+	return n
+}
+
+// AskMeanwhile is somebody who asks a stopped interpreter until release is called.
+func AskMeanwhile(e *Engine, id string) (release func()) {
+	f := e.failures.find(id)
+	f.asking <- struct{}{}
+	return func() { <-f.asking }
 }
 
 // Told is the report that is made of what a stopped interpreter tells.

@@ -55,10 +55,13 @@ type Options struct {
 	// IdleTimeout and MaxLifetime end a session that nobody has used for so long, or that has lived for so long: a turn that
 	// runs then is interrupted. Zero means never. A suspended session is not idle.
 	IdleTimeout, MaxLifetime time.Duration
-	// Autopsy is how long the state of a turn that was stopped from outside (by fuel, memory or time after the interrupt was
-	// ignored, or by a trap) can be asked what it was doing, up to ten minutes; see Session.Autopsy. Only the last one of a
+	// Autopsy is how long the state of a run or turn that was stopped from outside (by fuel, memory or time after the interrupt
+	// was ignored, or by a trap) can be asked what it was doing, up to ten minutes; see Engine.Autopsy. Only the last one of a
 	// session is kept. Zero: none is.
 	Autopsy time.Duration
+	// Owner is whom the sandbox is for, such as the name of a tenant. What an engine keeps of stopped runs is bounded, and is
+	// shared out among owners: nobody's is dropped for one who has as much.
+	Owner string
 	// Labels are for whoever opened the session: they are told with it and stored with it.
 	Labels map[string]string
 	// Template is the name of one that was built (see Engine.BuildTemplate), from which the sandbox starts. Empty: from the
@@ -139,6 +142,8 @@ type Job struct {
 	Tools    *hostfuncs.Registry
 	Packages []string
 	Review   limits.Review
+	Autopsy  time.Duration
+	Owner    string
 	// Receipt asks for a record of the run by which it can be repeated; see [Receipt]. Seed and Clock are then chosen if they
 	// are not given, standard input is read to its end before the program starts, and there can be no Mounts or Shared.
 	Receipt bool
@@ -148,7 +153,7 @@ func (j Job) options() Options {
 	return Options{
 		Template: j.Template,
 		Language: j.Language, Env: j.Env, Files: j.Files, Mounts: j.Mounts, Shared: j.Shared, Limits: j.Limits, Seed: j.Seed, Clock: j.Clock,
-		Network: j.Network, Tools: j.Tools, Packages: j.Packages, Review: j.Review,
+		Network: j.Network, Tools: j.Tools, Packages: j.Packages, Review: j.Review, Autopsy: j.Autopsy, Owner: j.Owner,
 	}
 }
 
@@ -187,8 +192,8 @@ func (o Options) check() error {
 	for _, m := range o.Shared {
 		errs = append(errs, m.check())
 	}
-	if o.Autopsy < 0 || o.Autopsy > maxAutopsyTime {
-		errs = append(errs, fmt.Errorf("autopsy is %s, must be from 0s to %s", o.Autopsy, maxAutopsyTime))
+	if o.Autopsy < 0 || o.Autopsy > limits.MaxAutopsy {
+		errs = append(errs, fmt.Errorf("autopsy is %s, must be from 0s to %s", o.Autopsy, limits.MaxAutopsy))
 	}
 	for k, v := range o.Env {
 		if k == "" || strings.ContainsAny(k, "=\x00") || strings.Contains(v, "\x00") {

@@ -297,6 +297,7 @@ func (r *Receipt) again(j Job) Job {
 		ID: j.ID, Stdout: j.Stdout, Stderr: j.Stderr, OnEvent: j.OnEvent,
 		Template: r.Image.Template, Language: r.Job.Language, Code: r.Job.Code, Name: r.Job.Name, Args: r.Job.Args, Env: r.Job.Env,
 		Packages: r.Job.Packages, Review: limits.Review{Deny: r.Job.Deny}, Limits: r.Job.Limits, Seed: &r.Job.Seed, Clock: r.Job.Clock,
+		Autopsy: j.Autopsy, Owner: j.Owner,
 	}
 	if r.Job.Stdin != nil {
 		out.Stdin = bytes.NewReader(*r.Job.Stdin)

@@ -64,7 +64,7 @@ type Result struct {
 	State *StateCard `json:"state,omitempty"`
 	// Receipt is there if the Job has asked for it.
 	Receipt *Receipt `json:"receipt,omitempty"`
-	// Autopsy is there for a session's turn that was stopped, if its Options want that: ask for it by Session.Autopsy.
+	// Autopsy is there for a run or turn that was stopped, if its Options want that: ask for it by Engine.Autopsy.
 	Autopsy *AutopsyRef `json:"autopsy,omitempty"`
 	// RolledBack says that the session is as it was before this turn.
 	RolledBack bool `json:"rolled_back,omitempty"`

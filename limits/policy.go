@@ -48,6 +48,7 @@ const maxProblems = 20
 //
 //	packages = ["requests", "httpx>=0.27"]   # pure-Python packages for its programs
 //	time_zone = "Europe/Oslo"                # the guest's; it is its variable TZ
+//	autopsy = "1m"                           # a program that had to be stopped can be asked for so long what it was doing
 //
 //	[network]          # what may be fetched; without it there is no network
 //	allow = ["https://api.example.com/v1/*", "*.example.org"]
@@ -80,6 +81,8 @@ type Policy struct {
 	// TimeZone is a name of the IANA database; empty means UTC.
 	TimeZone string
 	Review   Review
+	// Autopsy is how long a program that had to be stopped can be asked what it was doing, up to [MaxAutopsy]. Zero: it cannot.
+	Autopsy time.Duration
 	// Network says what may be fetched. Nil: nothing.
 	Network *Network
 	// Tools says what may be called. Nil: nothing.
@@ -210,10 +213,12 @@ func (p *Policy) read(name string, data []byte) error {
 			p.Packages = d.strings(key, v)
 		case "time_zone":
 			p.TimeZone = d.timeZone(v)
+		case "autopsy":
+			p.Autopsy = d.autopsy(v)
 		case "review":
 			p.Review = d.review(v)
 		default:
-			d.failf(v, "unknown key %q: there are limits, presets, mounts, env, network, tools, mailbox, shared, review, packages and time_zone", key)
+			d.failf(v, "unknown key %q: there are limits, presets, mounts, env, network, tools, mailbox, shared, review, packages, time_zone and autopsy", key)
 		}
 	}
 	if p.TimeZone != "" {
@@ -261,6 +266,21 @@ func CheckTimeZone(name string) error {
 		return fmt.Errorf("time zone %q is unknown: it must be a name such as UTC or Europe/Oslo", name)
 	}
 	return nil
+}
+
+// MaxAutopsy is the longest time for which the memory of a program that had to be stopped is kept.
+const MaxAutopsy = 10 * time.Minute
+
+func (d *document) autopsy(v toml.Primitive) time.Duration {
+	n, err := kindDuration.decode(d.value(v))
+	if err == nil && (n < uint64(time.Second) || n > uint64(MaxAutopsy)) {
+		err = fmt.Errorf("must be from 1s to %s", FormatDuration(MaxAutopsy))
+	}
+	if err != nil {
+		d.failf(v, "autopsy: %w", err)
+		return 0
+	}
+	return time.Duration(n)
 }
 
 func (d *document) review(v toml.Primitive) Review {

@@ -106,7 +106,9 @@ func TestPolicyErrors(t *testing.T) {
 	for _, c := range []struct{ name, in, want string }{
 		{"syntax", "[limits\n", `p.toml:2: expected '.' or ']' to end table name, but got '\n' instead`},
 		{"syntax further down", "[limits]\n\ntimeout = \n", `p.toml:3: expected value but found '\n' instead`},
-		{"unknown table", "\n[limit]\ntimeout = '1s'\n", `p.toml:2: unknown key "limit": there are limits, presets, mounts, env, network, tools, mailbox, shared, review, packages and time_zone`},
+		{"unknown table", "\n[limit]\ntimeout = '1s'\n", `p.toml:2: unknown key "limit": there are limits, presets, mounts, env, network, tools, mailbox, shared, review, packages, time_zone and autopsy`},
+		{"autopsy too long", "autopsy = '11m'\n", `p.toml:1: autopsy: must be from 1s to 10m`},
+		{"autopsy of no length", "autopsy = true\n", `p.toml:1: autopsy: must be a string or a whole number, not true or false`},
 		{"unknown limit", "[limits]\nfuel = 5\ntimout = '1s'\n",
 			`p.toml:3: unknown key "timout" in [limits]: there are fuel, timeout, grace, memory, output, results, disk, inodes, open_files, host_calls`},
 		{"letter case counts", "[limits]\nFuel = 5\n",

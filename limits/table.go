@@ -160,6 +160,9 @@ func (t *Table) Limits(key string) Limits {
 // Mounts are mounts; see [Policy].
 func (t *Table) Mounts(key string) []Mount { return read(t, key, t.doc.mounts) }
 
+// Autopsy is how long a program that had to be stopped can be asked what it was doing; see [Policy].
+func (t *Table) Autopsy(key string) time.Duration { return read(t, key, t.doc.autopsy) }
+
 // Env are environment variables; see [Policy].
 func (t *Table) Env(key string) map[string]string { return read(t, key, t.doc.env) }
 

@@ -188,6 +188,7 @@ func (s *Settings) policies(t *limits.Table, getenv func(string) string) map[str
 			Limits: p.Limits("limits"), Max: p.Limits("max"), Env: p.Env("env"), Mounts: map[string]limits.Mount{},
 			MaxRuns: p.Count("max_runs", 1, 10_000), MaxSessions: p.Count("max_sessions", 1, 100_000),
 			Packages: p.Texts("packages"), Review: p.Review("review"), Mailbox: p.Mailbox("mailbox"), Shared: p.Shared("shared"),
+			Autopsy: p.Autopsy("autopsy"),
 		}
 		if _, err := mailbox.New(policy.Mailbox...); err != nil {
 			p.Failf("mailbox", "%w", err)

@@ -47,6 +47,7 @@ max_sessions = 2
 env = { TZ = "UTC" }
 packages = ["requests"]
 review = { deny = ["os"] }
+autopsy = "90s"
 mounts = { "/data/in" = { host = "/srv/in" } }
 network = { allow = ["https://api.example.com/*"], private = ["10.0.0.0/8"] }
 limits = { timeout = "9s" }
@@ -81,7 +82,7 @@ func TestSettings(t *testing.T) {
 		t.Errorf("%+v", w)
 	}
 	p := ann.Policy
-	if p.MaxRuns != 1 || p.MaxSessions != 2 || p.Env["TZ"] != "UTC" || p.Packages[0] != "requests" || p.Review.Deny[0] != "os" || p.Mounts["/data/in"].Host != "/srv/in" || p.Limits.Timeout != 9*time.Second ||
+	if p.MaxRuns != 1 || p.MaxSessions != 2 || p.Env["TZ"] != "UTC" || p.Packages[0] != "requests" || p.Review.Deny[0] != "os" || p.Autopsy != 90*time.Second || p.Mounts["/data/in"].Host != "/srv/in" || p.Limits.Timeout != 9*time.Second ||
 		p.Max.MemoryBytes != 1<<30 || p.Network.Allow[0].String() != "https://api.example.com/*" || p.Network.Private[0].String() != "10.0.0.0/8" {
 		t.Errorf("%+v", p)
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
+
+	"github.com/cloche-dev/cloche/engine"
 )
 
 // execution is one run: while it runs, who may stop it and what it has done so far; afterwards its answer.
@@ -33,8 +35,9 @@ type execution struct {
 
 	done chan struct{} // closed when the fields below are set
 	// answer is the Result as JSON; err is set instead when there is none.
-	answer []byte
-	err    error
+	answer  []byte
+	err     error
+	autopsy string // the ID of that of its Result, if there is one
 }
 
 // Causes of a run's end, told apart in the log.
@@ -166,6 +169,27 @@ func (s *Server) getExecution(x *exchange, c echo.Context) error {
 	default:
 	}
 	return x.reply(http.StatusOK, run.info())
+}
+
+// executionAutopsy says what a run that was stopped was doing. The request ends it.
+func (s *Server) executionAutopsy(x *exchange, c echo.Context) error {
+	run, err := s.runs.find(c.Param("id"), x.key)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-run.done:
+	default:
+		return fail(http.StatusConflict, codeConflict, "the program still runs")
+	}
+	if run.autopsy == "" {
+		return engine.ErrNoAutopsy
+	}
+	about, err := s.cfg.Engine.Autopsy(x.r.Context(), run.autopsy)
+	if err != nil {
+		return err
+	}
+	return x.reply(http.StatusOK, about)
 }
 
 func (x *execution) info() Execution {

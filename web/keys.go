@@ -88,6 +88,9 @@ type Policy struct {
 	Review limits.Review
 	// Mounts are folders of the host that a session may ask for, by their guest paths.
 	Mounts map[string]limits.Mount
+	// Autopsy is how long a program that had to be stopped can be asked what it was doing, where a request does not say, up to
+	// limits.MaxAutopsy. Zero: it cannot.
+	Autopsy time.Duration
 	// Env are variables of every program's environment; a request's own come over them.
 	Env map[string]string
 }

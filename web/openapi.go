@@ -91,6 +91,7 @@ var operations = map[string]operation{
 	"PUT /v1/sessions/:id/archive":         {summary: "Put the files of a tar or zip archive into a session.", query: []string{"path", "format"}, raw: "application/x-tar", reply: ArchiveWritten{}},
 	"GET /v1/executions/:id":               {summary: "The Result of a run, or that it is running.", reply: Result{}},
 	"GET /v1/executions/:id/events":        {summary: "The events of a run, from the start or after Last-Event-ID.", query: []string{"after"}, headers: []string{"Last-Event-ID"}, stream: true},
+	"GET /v1/executions/:id/autopsy":       {summary: "Say what a run that was stopped was doing.", reply: engine.Autopsy{}},
 	"DELETE /v1/executions/:id":            {summary: "Stop a run.", reply: Result{}},
 	"POST /v1/executions/:id/tool_results": {summary: "Answer a call of one of the client's tools.", request: ToolResult{}, status: 204},
 

@@ -143,6 +143,7 @@ func TestDescription(t *testing.T) {
 	d.call("POST", "/v1/execute", object{"code": "1"}, "Prefer: respond-async").must(202, nil)
 	d.call("GET", "/v1/executions/"+res.ID, nil)
 	d.call("GET", "/v1/executions/"+res.ID+"/events", nil)
+	d.call("GET", "/v1/executions/"+res.ID+"/autopsy", nil)
 	d.call("DELETE", "/v1/executions/"+res.ID, nil)
 	d.call("POST", "/v1/executions/"+res.ID+"/tool_results", object{"call_id": "x"})
 	var info struct{ ID string }
@@ -170,6 +171,8 @@ func TestDescription(t *testing.T) {
 	eventually(t, "the session is free", func() bool { return s.do("POST", p+"/execute", object{"code": "1"}).status == 200 })
 	d.call("POST", p+"/execute", object{"code": "while True: pass", "limits": object{"fuel": 10_000_000}}).must(200, nil)
 	d.call("GET", p+"/autopsy", nil).must(200, nil)
+	d.call("POST", "/v1/execute", object{"code": "while True: pass", "limits": object{"fuel": 10_000_000}, "autopsy_s": 1}).must(200, &res)
+	d.call("GET", "/v1/executions/"+res.ID+"/autopsy", nil).must(200, nil)
 	d.call("GET", "/metrics", nil).must(200, nil)
 	d.call("GET", p+"/ws", nil)
 	d.call("PUT", p+"/files/a.txt", "text", "Content-Type: application/octet-stream")

@@ -44,6 +44,9 @@ func (s *Server) execute(x *exchange, _ echo.Context) error {
 	if len(req.Tools) > 0 && streamFormat(x.r) == formatNone && !prefersAsync(x.r) {
 		return invalidf("tools need a stream, by which their calls come: send Accept: text/event-stream or application/x-ndjson, or Prefer: respond-async")
 	}
+	if req.AutopsyS != nil && req.Snapshot != "" {
+		return invalidf("a run that goes on from a snapshot cannot be asked what it was doing: make a session that does")
+	}
 	if req.Receipt && req.Snapshot != "" {
 		return invalidf("a run that goes on from a snapshot has no receipt")
 	}
@@ -59,6 +62,7 @@ func (s *Server) execute(x *exchange, _ echo.Context) error {
 				ID: run.id, Language: o.Language, Code: t.Code, Name: t.Name, Args: t.Args, Env: o.Env, Stdin: t.Stdin,
 				Inputs: t.Inputs, Files: o.Files, Mounts: o.Mounts, Shared: o.Shared, Limits: o.Limits, Seed: o.Seed, OnEvent: onEvent,
 				Network: o.Network, Tools: o.Tools, Packages: o.Packages, Review: o.Review, Template: o.Template, Receipt: req.Receipt,
+				Autopsy: o.Autopsy, Owner: o.Owner,
 			})
 			if err != nil {
 				return nil, nil, err
@@ -71,6 +75,7 @@ func (s *Server) execute(x *exchange, _ echo.Context) error {
 // fromSnapshot runs one program in a sandbox that goes on from a snapshot, and is not kept.
 func (s *Server) fromSnapshot(run *execution, req *ExecuteRequest, o engine.Options, t engine.Turn) program {
 	var eng *engine.Session
+	o.Autopsy = 0 // it would end with the session
 	return program{
 		collect: req.Collect, timeout: o.Limits.Timeout,
 		run: func(ctx context.Context, onEvent func(engine.Event)) (_ *engine.Result, _ *engine.Files, err error) {
@@ -191,6 +196,9 @@ func (s *Server) drive(run *execution, p program) {
 			run.log.add(event{kind: "error", data: fields(res.Error)}, nil, time.Time{})
 		}
 		run.answer, err = answerOf(res, files, p.collect)
+		if res.Autopsy != nil {
+			run.autopsy = res.Autopsy.ID
+		}
 	}
 	run.err = err
 }

@@ -161,6 +161,7 @@ func (s *Server) table() []route {
 
 		{"GET", "/v1/executions/:id", s.getExecution},
 		{"GET", "/v1/executions/:id/events", s.executionEvents},
+		{"GET", "/v1/executions/:id/autopsy", s.executionAutopsy},
 		{"POST", "/v1/executions/:id/tool_results", s.toolResult},
 		{"DELETE", "/v1/executions/:id", s.cancelExecution},
 

@@ -62,7 +62,6 @@ const (
 	maxExpired  = 4096
 	maxIdle     = 24 * time.Hour
 	maxLifetime = 30 * 24 * time.Hour
-	maxAutopsy  = 10 * time.Minute
 	// fileWait is how long a file operation waits for another one of the same session.
 	fileWait = 10 * time.Second
 )
@@ -91,9 +90,6 @@ func (s *Server) createSession(x *exchange, _ echo.Context) error {
 	o.OnError = req.OnError
 	if req.OnError != "" && req.OnError != engine.OnErrorKeep && req.OnError != engine.OnErrorRollback {
 		return invalidf("on_error is %s: use keep or rollback", quoted(req.OnError))
-	}
-	if o.Autopsy, err = seconds("autopsy_s", req.AutopsyS, time.Second, maxAutopsy); err != nil {
-		return err
 	}
 	if o.Tools, err = x.key.tools(req.Tools, req.Mailbox); err != nil {
 		return err

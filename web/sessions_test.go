@@ -5,6 +5,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"io"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -245,4 +246,54 @@ func TestAutopsy(t *testing.T) {
 	}
 	s.do("GET", p+"/autopsy", nil, "Authorization: Bearer "+other).must(404, nil)
 	s.do("POST", "/v1/sessions", object{"autopsy_s": 601}).must(400, nil)
+
+	// The turn is an execution like any other.
+	var same engine.Autopsy
+	s.do("GET", "/v1/executions/"+res.ID+"/autopsy", nil).must(200, &same)
+	if same.ID != about.ID || same.Traceback != about.Traceback {
+		t.Errorf("%+v", same)
+	}
+}
+
+// A run in a fresh sandbox can be asked by whom it belongs to, if its request or the key's policy says so.
+func TestAutopsyOfExecution(t *testing.T) {
+	const other = "another-key-0123456789-0123456789-0123456789"
+	s := serve(t, func(c *web.Config) {
+		c.Keys = append(c.Keys, &web.Key{Name: "other", Hash: web.HashKey(other), Policy: web.Policy{Autopsy: time.Minute}})
+	})
+	loop := object{"language": "javascript", "code": "function f() {\n  for (;;);\n}\nf()", "limits": object{"fuel": 10_000_000}}
+	run := func(more object, headers ...string) (id string, ref *engine.AutopsyRef) {
+		maps.Copy(more, loop)
+		var res struct {
+			ID      string
+			Autopsy *engine.AutopsyRef
+		}
+		s.do("POST", "/v1/execute", more, headers...).must(200, &res)
+		return "/v1/executions/" + res.ID + "/autopsy", res.Autopsy
+	}
+	path, ref := run(object{"autopsy_s": 60})
+	var about engine.Autopsy
+	s.do("GET", path, nil).must(200, &about)
+	if ref == nil || about.ID != ref.ID || about.Frames[0].Function != "f" || about.Turn != 0 {
+		t.Errorf("%v: %+v", ref, about)
+	}
+	s.do("GET", path, nil, "Authorization: Bearer "+other).must(404, nil)
+
+	path, ref = run(object{})
+	if ref != nil {
+		t.Errorf("nobody wants %+v", ref)
+	}
+	s.do("GET", path, nil).mustFail(404, "not_found", "autopsy_s")
+
+	path, _ = run(object{}, "Authorization: Bearer "+other)
+	s.do("GET", path, nil, "Authorization: Bearer "+other).must(200, &about)
+	if about.Frames[0].Function != "f" {
+		t.Errorf("by the policy: %+v", about)
+	}
+	s.do("GET", path, nil).must(404, nil)
+
+	p := s.session(object{"language": "javascript"})
+	var snap web.SnapshotInfo
+	s.do("POST", p+"/snapshots", nil).must(201, &snap)
+	s.do("POST", "/v1/execute", object{"snapshot": snap.ID, "code": "1", "autopsy_s": 60}).mustFail(400, "invalid_request", "make a session")
 }

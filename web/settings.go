@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"net/http"
@@ -119,7 +120,11 @@ func (f *SandboxFields) options(language string, k *Key) (engine.Options, error)
 	if err != nil {
 		return engine.Options{}, err
 	}
-	o := engine.Options{Language: language, Seed: f.Seed, Packages: k.Policy.Packages, Review: k.Policy.Review, Template: f.Template}
+	o := engine.Options{Language: language, Seed: f.Seed, Packages: k.Policy.Packages, Review: k.Policy.Review, Template: f.Template, Owner: k.Name}
+	if o.Autopsy, err = seconds("autopsy_s", f.AutopsyS, time.Second, limits.MaxAutopsy); err != nil {
+		return o, err
+	}
+	o.Autopsy = cmp.Or(o.Autopsy, k.Policy.Autopsy)
 	if o.Limits, err = k.Policy.narrow(asked, k.Policy.Limits); err != nil {
 		return o, err
 	}

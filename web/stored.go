@@ -84,7 +84,7 @@ func (s *Server) stored(ctx context.Context, info engine.SessionInfo) (*session,
 	}
 	var o engine.Options
 	eng, err := s.cfg.Engine.Session(ctx, info.ID, func(own *engine.Options) {
-		own.Network, own.Tools, own.Shared = network, tools, shared
+		own.Network, own.Tools, own.Shared, own.Owner = network, tools, shared, k.Name
 		o = *own
 	})
 	if err != nil {

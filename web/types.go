@@ -72,6 +72,9 @@ type SandboxFields struct {
 	Shared map[string]limits.SharedMode `json:"shared,omitempty"`
 	// Seed fixes the random numbers.
 	Seed *uint64 `json:"seed,omitempty"`
+	// AutopsyS is how long, 1 to 600, a program that was stopped can be asked what it was doing, by GET …/autopsy. Left out: as
+	// long as the key's policy says, by default not at all. A run from a snapshot cannot.
+	AutopsyS *float64 `json:"autopsy_s,omitempty"`
 }
 
 // SessionRequest is the body of POST /v1/sessions.
@@ -83,9 +86,6 @@ type SessionRequest struct {
 	OnError string `json:"on_error,omitempty"`
 	// Mounts are folders of the host that the key's policy offers.
 	Mounts []MountRequest `json:"mounts,omitempty"`
-	// AutopsyS is how long, 1 to 600, a turn that was stopped can be asked what it was doing, by GET …/autopsy. Left out: it
-	// cannot.
-	AutopsyS *float64 `json:"autopsy_s,omitempty"`
 	SessionFields
 }
 

@@ -131,7 +131,7 @@ func newAgents(eng *engine.Engine) *mcp.Handler {
 		l.OutputBytes = min(l.OutputBytes, modelOutput)
 		tools, shared := key.Together()
 		return key.Name, mcp.Config{
-			Engine: eng, Options: engine.Options{Env: p.Env, Limits: l, Network: p.Network, Packages: p.Packages, Review: p.Review, Tools: tools, Shared: shared},
+			Engine: eng, Options: engine.Options{Env: p.Env, Limits: l, Network: p.Network, Packages: p.Packages, Review: p.Review, Tools: tools, Shared: shared, Autopsy: p.Autopsy, Owner: key.Name},
 			Version: version(),
 		}
 	})

@@ -72,7 +72,7 @@ func (c *mcpCmd) Run(a *app) (err error) {
 		}
 	}
 	return mcp.Serve(a.ctx, mcp.Config{
-		Engine: eng, Options: engine.Options{Env: p.env, Mounts: p.mounts, Shared: p.shared, Packages: p.packages, Review: p.review, Network: p.network, Tools: tools},
+		Engine: eng, Options: engine.Options{Env: p.env, Mounts: p.mounts, Shared: p.shared, Packages: p.packages, Review: p.review, Network: p.network, Tools: tools, Autopsy: p.autopsy},
 		MaxSessions: c.Sessions, Version: version(),
 	}, a.in, a.out)
 }

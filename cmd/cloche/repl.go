@@ -66,6 +66,7 @@ func (c *replCmd) Run(a *app) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, eng.Close()) }()
+	r.eng = eng
 	tools, stop, err := p.startTools(a)
 	if err != nil {
 		return err

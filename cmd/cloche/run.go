@@ -25,6 +25,7 @@ type runCmd struct {
 	Learn   string   `placeholder:"FILE.toml" help:"Write the smallest policy that the run needs to this new file: limits with head-room, servers that it asked for (allowed or not), mounts, tools."`
 	Receipt string   `placeholder:"FILE.json" help:"Write to this new file all that decides what the run does, and what it did: cloche replay proves it. The program's seed and clock are its own then."`
 	Session bool     `help:"Run each FILE as one turn of a session that keeps its variables and files. A turn that fails is reported, and the next one runs."`
+	Autopsy bool     `help:"Say of a program that a limit or a trap stops what it was doing: where it was, its largest names, open files, last calls."`
 	JSON    bool     `name:"json" help:"Print one Result as JSON (with --session one per line) instead of the program's output."`
 	Stdin   string   `placeholder:"FILE" help:"Standard input of the program; \"-\" passes on ours. Default: empty."`
 
@@ -78,6 +79,9 @@ func (c *runCmd) Run(a *app) (err error) {
 	o, err := c.options(p)
 	if err != nil {
 		return err
+	}
+	if c.Autopsy && o.Autopsy == 0 {
+		o.Autopsy = time.Minute // it is asked at once
 	}
 	if c.Receipt != "" && len(o.Mounts)+len(o.Shared) > 0 {
 		return usagef("--receipt cannot vouch for what is mounted or shared, since others may change it: give the program copies of the files with --file")
@@ -133,11 +137,11 @@ func (c *runCmd) Run(a *app) (err error) {
 	if err := c.raiseWall(a, eng, p, programs[0].language, wall.Config{}); err != nil {
 		return err
 	}
-	r := &runner{app: a, cmd: c, out: out, stdin: stdin, learned: learned, receipt: receipt}
+	r := &runner{app: a, cmd: c, eng: eng, out: out, stdin: stdin, learned: learned, receipt: receipt}
 	if c.Session {
-		return r.session(eng, o, programs)
+		return r.session(o, programs)
 	}
-	return r.once(eng, o, programs[0])
+	return r.once(o, programs[0])
 }
 
 // program is one text to run.
@@ -233,6 +237,7 @@ type effective struct {
 	tools    *limits.Tools
 	mailbox  []limits.Channel
 	shared   []engine.SharedMount
+	autopsy  time.Duration
 }
 
 func (c *sandboxFlags) policy(a *app) (effective, error) {
@@ -271,7 +276,7 @@ func (c *sandboxFlags) policy(a *app) (effective, error) {
 	}
 	var err error
 	e.network, err = network(a, policy.Network, c.Allow)
-	e.tools, e.mailbox = policy.Tools, policy.Mailbox
+	e.tools, e.mailbox, e.autopsy = policy.Tools, policy.Mailbox, policy.Autopsy
 	var errShared error
 	e.shared, errShared = engine.NewSharedFolders(policy.Shared)
 	errs = append(errs, limits.CheckMounts(e.mounts), c.checkSecrets(a, e.mounts), err, errShared)
@@ -333,7 +338,7 @@ func (c *sandboxFlags) checkSecrets(a *app, mounts []limits.Mount) error {
 
 // options describe the sandbox. Host files are read now.
 func (c *sandboxFlags) options(p effective) (engine.Options, error) {
-	o := engine.Options{Env: p.env, Mounts: p.mounts, Shared: p.shared, Seed: c.Seed, Network: p.network, Packages: p.packages, Review: p.review, Template: c.Template}
+	o := engine.Options{Env: p.env, Mounts: p.mounts, Shared: p.shared, Seed: c.Seed, Network: p.network, Packages: p.packages, Review: p.review, Template: c.Template, Autopsy: p.autopsy}
 	if c.Clock != nil {
 		o.Clock = *c.Clock
 	}
@@ -383,6 +388,7 @@ func openStdin(name string, ours io.Reader) (io.Reader, func() error, error) {
 type runner struct {
 	*app
 	cmd   *runCmd
+	eng   *engine.Engine
 	out   *outFolder
 	stdin io.Reader
 
@@ -404,12 +410,12 @@ func (r *runner) turn(p program) engine.Turn {
 	return t
 }
 
-func (r *runner) once(eng *engine.Engine, o engine.Options, p program) error {
+func (r *runner) once(o engine.Options, p program) error {
 	t := r.turn(p)
-	res, err := eng.Run(r.ctx, engine.Job{
+	res, err := r.eng.Run(r.ctx, engine.Job{
 		Language: p.language, Code: t.Code, Name: t.Name, Args: t.Args, Env: o.Env, Stdin: t.Stdin, Inputs: t.Inputs,
 		Files: o.Files, Mounts: o.Mounts, Shared: o.Shared, Seed: o.Seed, Clock: o.Clock, Network: o.Network, Tools: o.Tools, Stdout: t.Stdout, Stderr: t.Stderr,
-		Packages: o.Packages, Review: o.Review, Template: o.Template, Receipt: r.receipt != nil,
+		Packages: o.Packages, Review: o.Review, Template: o.Template, Receipt: r.receipt != nil, Autopsy: o.Autopsy,
 	})
 	if err != nil {
 		return err
@@ -422,9 +428,9 @@ func (r *runner) once(eng *engine.Engine, o engine.Options, p program) error {
 	return r.report(p, res, res.Files())
 }
 
-func (r *runner) session(eng *engine.Engine, o engine.Options, programs []program) (err error) {
+func (r *runner) session(o engine.Options, programs []program) (err error) {
 	o.Language = programs[0].language
-	s, err := eng.Open(r.ctx, o)
+	s, err := r.eng.Open(r.ctx, o)
 	if err != nil {
 		return err
 	}
@@ -455,8 +461,9 @@ func (r *runner) report(p program, res *engine.Result, files *engine.Files) erro
 	if r.learned != nil {
 		r.learned.learn(res)
 	}
+	about := r.autopsy(res)
 	if r.cmd.JSON {
-		b, err := json.Marshal(res)
+		b, err := withAutopsy(res, about)
 		if err != nil {
 			return err
 		}
@@ -465,6 +472,9 @@ func (r *runner) report(p program, res *engine.Result, files *engine.Files) erro
 		}
 	} else {
 		r.print(p, res)
+		if about != nil {
+			fmt.Fprintf(r.err, "cloche: it was stopped here, as it says itself:\n%s\n", printable(about.Text()))
+		}
 	}
 	if r.out != nil {
 		if err := r.out.save(res, files); err != nil {
@@ -477,6 +487,37 @@ func (r *runner) report(p program, res *engine.Result, files *engine.Files) erro
 		return statusError(code)
 	}
 	return nil
+}
+
+// autopsy says what the program was doing when it was stopped, or nil: it is a help, and a run is reported without it too.
+func (r *runner) autopsy(res *engine.Result) *engine.Autopsy {
+	if res.Autopsy == nil {
+		return nil
+	}
+	about, err := r.eng.Autopsy(r.ctx, res.Autopsy.ID)
+	if err != nil {
+		return nil
+	}
+	return about
+}
+
+// withAutopsy is a Result as JSON, with all that an autopsy says in the place of what names it.
+func withAutopsy(res *engine.Result, about *engine.Autopsy) ([]byte, error) {
+	if about == nil {
+		return json.Marshal(res)
+	}
+	plain := *res
+	plain.Autopsy = nil
+	b, err := json.Marshal(&plain)
+	if err != nil {
+		return nil, err
+	}
+	told, err := json.Marshal(about)
+	if err != nil {
+		return nil, err
+	}
+	b = append(b[:len(b)-1], `,"autopsy":`...)
+	return append(append(b, told...), '}'), nil
 }
 
 // exitStatus is the program's exit status for a result.

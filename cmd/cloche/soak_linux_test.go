@@ -27,7 +27,10 @@ import (
 	"github.com/cloche-dev/cloche/web"
 )
 
-var soakTime = flag.Duration("soak", 20*time.Second, "how long TestSoak goes on; make soak says 1h")
+var (
+	soakTime = flag.Duration("soak", 20*time.Second, "how long TestSoak goes on; make soak says 1h")
+	soakRest = flag.Float64("soak-rest", 0, "how long TestSoak's clients rest after what they asked, as a multiple of the time that it took: for a machine with other work to do")
+)
 
 // soak is a server under mixed load to which bad things happen.
 type soak struct {
@@ -148,7 +151,9 @@ func (s *soak) run(long time.Duration) {
 				case <-over:
 					return
 				default:
+					begun := time.Now()
 					f()
+					s.rest(time.Since(begun), over)
 				}
 			}
 		})
@@ -182,6 +187,14 @@ func (s *soak) run(long time.Duration) {
 		s.t.Error("nothing was acknowledged")
 	}
 	s.server().stop(s.t)
+}
+
+// rest waits after work that took so long, or until the load is over.
+func (s *soak) rest(took time.Duration, over <-chan struct{}) {
+	select {
+	case <-over:
+	case <-time.After(time.Duration(float64(took) * *soakRest)):
+	}
 }
 
 // request sends a request that must be answered within a minute, and well unless something bad happens. It is false when
@@ -369,7 +382,9 @@ func (s *soak) misfortunes(until time.Time) {
 		bad = append(bad, s.fillDisk)
 	}
 	for i := 0; time.Now().Before(until); i++ {
-		time.Sleep(time.Duration(rand.Int64N(int64(2 * time.Second))))
+		pause := time.Duration(rand.Int64N(int64(2 * time.Second)))
+		time.Sleep(pause)
+		s.rest(pause, nil)
 		s.faulty.Store(true)
 		bad[i%len(bad)]()
 		// Until all that was asked meanwhile was answered.

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -55,6 +56,15 @@ func render(s *session, res *engine.Result) (*sdk.CallToolResult, any, error) {
 		return nil, nil, fmt.Errorf("encode the result: %w", err)
 	}
 	return out, json.RawMessage(structured), nil
+}
+
+// addAutopsy tells what the turn was doing when it was stopped. It is a help, so that one that cannot be had is left out.
+func (c *connection) addAutopsy(ctx context.Context, s *session, out *sdk.CallToolResult) {
+	about, err := s.run.Autopsy(ctx)
+	if err != nil {
+		return
+	}
+	out.Content = append(out.Content, &sdk.TextContent{Text: "stopped at:\n" + strings.ToValidUTF8(about.Text(), "\uFFFD")})
 }
 
 // headline is how the run went, in our words.

@@ -253,6 +253,23 @@ func TestLimits(t *testing.T) {
 	wantText(t, call(t, s, "run_code", args{"code": "1", "language": "ruby"}), "ruby")
 }
 
+// A call that had to be stopped says where it was, if that is wanted.
+func TestAutopsy(t *testing.T) {
+	for _, tt := range []struct {
+		autopsy time.Duration
+		told    bool
+	}{{0, false}, {time.Minute, true}} {
+		s := connect(t, mcp.Config{Options: engine.Options{Limits: limits.Limits{Fuel: 50_000_000}, Autopsy: tt.autopsy}}, nil)
+		res := call(t, s, "run_code", args{"code": "big = bytearray(1_000_000)\ndef f():\n    while True: pass\nf()"})
+		wantText(t, res, "out_of_fuel after")
+		for _, want := range []string{"stopped at:", "line 3, in f", "name big: bytearray"} {
+			if strings.Contains(text(res), want) != tt.told {
+				t.Errorf("with %s, %q is told: %t\n%s", tt.autopsy, want, !tt.told, text(res))
+			}
+		}
+	}
+}
+
 func TestProgress(t *testing.T) {
 	var mu sync.Mutex
 	var got strings.Builder

@@ -117,6 +117,9 @@ func (c *connection) run(ctx context.Context, req *sdk.CallToolRequest, in runIn
 	}
 	s.runs++
 	out, structured, err := render(s, res)
+	if err == nil && res.Autopsy != nil {
+		c.addAutopsy(ctx, s, out)
+	}
 	return out, structured, err
 }
 
