@@ -27,8 +27,9 @@ type loaded struct {
 	*runtimes.Baked
 	pool *pool.Pool[*vm.Instance]
 
-	// Of a template: the packages that it needs, and the files that it has.
+	// Of a template: the ID of the image that it was made over, the packages that it needs, and the files that it has.
 	template bool
+	base     string
 	packages []string
 	files    *vfs.Snapshot
 }

@@ -273,10 +273,10 @@ func (e *Engine) imageOf(ctx context.Context, o Options) (ReceiptImage, error) {
 	return image, nil
 }
 
-// origin is Baked.Origin, or for a template a hash of that and of what the template has added.
+// origin is Baked.ID, or for a template a hash of that and of what the template has added.
 func (l *loaded) origin() (string, error) {
 	if !l.template {
-		return l.Origin, nil
+		return l.ID, nil
 	}
 	rest, err := json.Marshal([]any{l.Descriptors, l.State.Globals, l.packages})
 	if err != nil {
@@ -288,7 +288,7 @@ func (l *loaded) origin() (string, error) {
 			return "", err
 		}
 	}
-	return runtimes.Key(l.Origin, hexSum(l.State.Image.Bytes()), string(rest), hexSum(files.Bytes())), nil
+	return runtimes.Key(l.base, hexSum(l.State.Image.Bytes()), string(rest), hexSum(files.Bytes())), nil
 }
 
 // again is the job that a receipt records. What only listens is j's.

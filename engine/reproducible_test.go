@@ -3,9 +3,12 @@ package engine_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"golang.org/x/sys/cpu"
 
 	"github.com/cloche-dev/cloche/engine"
 	"github.com/cloche-dev/cloche/runtimes"
@@ -25,17 +28,7 @@ func TestImagesAreReproducible(t *testing.T) {
 	for _, language := range languages {
 		t.Run(language, func(t *testing.T) {
 			ok(t, engine.Job{Language: language, Code: "x = 1"}) // fills the cache
-			second := t.TempDir()
-			if err := os.Chmod(second, 0o700); err != nil {
-				t.Fatal(err)
-			}
-			for _, pattern := range []string{"artifact-*", language + "-code-*"} {
-				for _, dir := range glob(t, first, pattern) {
-					if err := linkTree(dir, filepath.Join(second, filepath.Base(dir))); err != nil {
-						t.Fatal(err)
-					}
-				}
-			}
+			second := cacheWith(t, first, "artifact-*", language+"-code-*")
 			e, err := engine.New(engine.Config{Cache: second})
 			if err != nil {
 				t.Fatal(err)
@@ -55,6 +48,97 @@ func TestImagesAreReproducible(t *testing.T) {
 				t.Errorf("two images of %s differ: %v, %v", language, errA, errB)
 			}
 		})
+	}
+}
+
+// cacheWith is a cache folder with some of another one's entries.
+func cacheWith(t *testing.T, from string, patterns ...string) string {
+	t.Helper()
+	to := t.TempDir()
+	if err := os.Chmod(to, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, pattern := range patterns {
+		for _, dir := range glob(t, from, pattern) {
+			if err := linkTree(dir, filepath.Join(to, filepath.Base(dir))); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return to
+}
+
+// A snapshot and a store go on where another processor has other machine code and has made its own image.
+func TestSnapshotMoves(t *testing.T) {
+	ctx := t.Context()
+	first, err := runtimes.DefaultCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, key := filepath.Join(t.TempDir(), "store"), []byte("0123456789abcdef0123456789abcdef")
+	turn := engine.Turn{Code: "globalThis.n = (globalThis.n ?? 0) + 1"}
+	one, err := engine.New(engine.Config{Store: store, SnapshotKey: key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer one.Close()
+	s, err := one.Open(ctx, engine.Options{Language: engine.JavaScript})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Run(ctx, turn); err != nil {
+		t.Fatal(err)
+	}
+	sn, err := s.Snapshot(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file bytes.Buffer
+	if _, err := sn.WriteTo(&file); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(sn.Close(), one.Close()); err != nil {
+		t.Fatal(err)
+	}
+
+	otherProcessor(t)
+	two, err := engine.New(engine.Config{Cache: cacheWith(t, first, "artifact-*"), Store: store, SnapshotKey: key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer two.Close()
+	read, err := two.ReadSnapshot(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer read.Close()
+	restored, err := two.Restore(ctx, read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored, err := two.Session(ctx, s.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, s := range map[string]*engine.Session{"restored": restored, "stored": stored} {
+		res, err := s.Run(ctx, turn)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if v, _ := res.Value(); v != "2" {
+			t.Errorf("%s: %q, status %s, %+v", name, v, res.Status, res.Error)
+		}
+	}
+}
+
+// otherProcessor has this process take itself for one on another kind of processor, as far as the keys of machine code go.
+func otherProcessor(t *testing.T) {
+	before := runtimes.MachineKey()
+	flip := func() { cpu.X86.HasERMS, cpu.ARM64.HasSHA512 = !cpu.X86.HasERMS, !cpu.ARM64.HasSHA512 }
+	flip()
+	t.Cleanup(flip)
+	if runtimes.MachineKey() == before {
+		t.Skip("machine code is not made for kinds of processors here")
 	}
 }
 

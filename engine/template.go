@@ -284,7 +284,7 @@ func (e *Engine) loadTemplate(l *language, base *loaded, name string) (_ *loaded
 		return nil, err
 	}
 	t := newLoaded(&baked, l.cfg)
-	t.packages, t.template = o.Packages, true
+	t.packages, t.template, t.base = o.Packages, true, base.ID
 	if files.Usage() != (vfs.Usage{}) {
 		t.files = files
 	}

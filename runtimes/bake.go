@@ -60,10 +60,9 @@ type Baked struct {
 	Info        BootInfo
 	Descriptors []wasi.Descriptor
 	// ID is the hash of the image and of all that belongs to it: what is kept of an instance is kept beyond the image of
-	// this ID, and fits no other.
+	// this ID, and fits no other. Machine code is no part of it: the ID is the same wherever the same version of everything
+	// has made the image.
 	ID string
-	// Origin is ID without what it has of the machine: the same wherever the same version of everything has made the image.
-	Origin string
 	// Template has the standard folders and the interpreter's own files.
 	Template *vfs.Template
 
@@ -122,10 +121,7 @@ func Load(ctx context.Context, s Spec, o Options) (_ *Baked, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if b.ID, err = imageID(image, s.imageKey()); err != nil {
-		return nil, err
-	}
-	if b.Origin, err = imageID(image, s.imageKeyOver(Key(s.codeParts()...))); err != nil {
+	if b.ID, err = imageID(image, s.imageKeyOver(Key(s.codeParts()...))); err != nil {
 		return nil, err
 	}
 	return b, b.openImage(image)
