@@ -113,8 +113,8 @@ func writeReceipt(to *os.File, res *engine.Result) error {
 	return nil
 }
 
-// closeReceipt closes the file of a receipt, and takes it away if the run was refused before there was one, so that the
-// same command can be tried again. Once the second wall stands the system does not let it, and it stays empty.
+// closeReceipt closes the file of a receipt, and takes it away if there came none, so that the same command can be tried again. Once
+// the second wall stands the system does not let it, and it stays empty.
 func closeReceipt(f *os.File) error {
 	info, err := f.Stat()
 	if err == nil && info.Size() == 0 {

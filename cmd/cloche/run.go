@@ -105,6 +105,17 @@ func (c *runCmd) Run(a *app) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, eng.Close()) }()
+	tools, stop, err := p.startTools(a)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	o.Tools = tools
+	if c.Learn != "" || c.Receipt != "" {
+		if err := try(a, eng, o, programs[0].language); err != nil {
+			return err
+		}
+	}
 	var learned *lesson
 	if c.Learn != "" {
 		learned = &lesson{given: p}
@@ -128,12 +139,6 @@ func (c *runCmd) Run(a *app) (err error) {
 		}
 		defer func() { err = errors.Join(err, closeReceipt(receipt)) }()
 	}
-	tools, stop, err := p.startTools(a)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, stop()) }()
-	o.Tools = tools
 	if err := c.raiseWall(a, eng, p, programs[0].language, wall.Config{}); err != nil {
 		return err
 	}
@@ -142,6 +147,17 @@ func (c *runCmd) Run(a *app) (err error) {
 		return r.session(o, programs)
 	}
 	return r.once(o, programs[0])
+}
+
+// try makes a sandbox and drops it, so that a run that would be refused is refused before files are made for what it writes: once
+// the second wall stands they could not be taken away.
+func try(a *app, eng *engine.Engine, o engine.Options, language string) error {
+	o.Language = language
+	s, err := eng.Open(a.ctx, o)
+	if err != nil {
+		return err
+	}
+	return s.Close()
 }
 
 // program is one text to run.
