@@ -50,6 +50,11 @@ func (s *Server) resumeProgram(x *exchange, sn *session, req *ResumeRequest) (pr
 	return program{
 		collect: req.Collect, timeout: sn.limits.Timeout,
 		run: func(ctx context.Context, onEvent func(engine.Event)) (*engine.Result, *engine.Files, error) {
+			for i := range req.Results {
+				if err := req.Results[i].check(); err != nil {
+					return nil, nil, err
+				}
+			}
 			r.OnEvent = onEvent
 			res, err := sn.eng.Resume(ctx, r)
 			if errors.Is(err, engine.ErrClosed) {

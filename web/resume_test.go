@@ -35,6 +35,7 @@ func TestResume(t *testing.T) {
 				s.do("POST", path+"/resume", object{"results": []object{{"call_id": "call_x", "result": 1}}}).mustFail(409, "conflict", "no such call waits")
 				s.do("POST", path+"/resume", object{"results": []object{}}).mustFail(400, "invalid_request", "no results")
 				s.do("POST", path+"/resume", object{"results": []object{{"call_id": call, "result": 1, "error": object{"message": "x"}}}}).mustFail(400, "invalid_request", "give one of them")
+				s.do("POST", path+"/resume", object{"results": []object{{"call_id": call}}}).mustFail(400, "invalid_request", "neither a result nor an error")
 				s.key = otherKey
 				s.do("POST", path+"/resume", object{"results": []object{{"call_id": call, "result": 1}}}).mustFail(404, "not_found", "session")
 				s.key = secret
@@ -121,7 +122,7 @@ func TestSuspendedIsNotIdle(t *testing.T) {
 		call := s.execute(path+"/execute", object{"code": "await tools.approve()"}, "suspended").PendingCalls[0].ID
 		eventually(t, "the idle session is gone", func() bool { return s.do("GET", idle, nil).status == 410 })
 		if lifetime > 10 {
-			s.execute(path+"/resume", object{"results": []object{{"call_id": call}}}, "ok")
+			s.execute(path+"/resume", object{"results": []object{{"call_id": call, "result": nil}}}, "ok")
 			continue
 		}
 		eventually(t, fmt.Sprintf("a session of %g s is gone", lifetime), func() bool { return s.do("GET", path, nil).status == 410 })

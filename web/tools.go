@@ -38,6 +38,17 @@ type ToolResult struct {
 	Error *ToolError `json:"error,omitempty"`
 }
 
+// check says what is wrong with r by itself.
+func (r *ToolResult) check() error {
+	switch {
+	case r.Error != nil && len(r.Result) > 0:
+		return invalidf("call %.64q: it has a result and an error: give one of them", r.CallID)
+	case r.Error == nil && len(r.Result) == 0:
+		return invalidf("call %.64q: it has neither a result nor an error; a result may be null", r.CallID)
+	}
+	return nil
+}
+
 // ToolError is why a call of a tool failed.
 type ToolError struct {
 	// Name is the exception's, such as ValueError.
@@ -151,8 +162,8 @@ func (x *execution) call(ctx context.Context, name string, arguments json.RawMes
 
 // answerCall gives a call its result. Each is answered once.
 func (x *execution) answerCall(r ToolResult) error {
-	if r.Error != nil && len(r.Result) > 0 {
-		return invalidf("a tool gives a result or an error, not both")
+	if err := r.check(); err != nil {
+		return err
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -26,6 +26,7 @@ func TestTools(t *testing.T) {
 	st := s.stream("POST", "/v1/execute", object{"code": code, "tools": tools}, "Accept: text/event-stream")
 	id := st.until("start").ExecutionID
 	e := answer(func() event { e, _ := st.next(); return e }, func(call string, body object) {
+		s.do("POST", "/v1/executions/"+id+"/tool_results", object{"call_id": call}).mustFail(400, "invalid_request", "neither a result nor an error")
 		body["call_id"] = call
 		if r := s.do("POST", "/v1/executions/"+id+"/tool_results", body); r.status != 204 {
 			t.Errorf("result: %d %s", r.status, r.body)

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"os/signal"
 	"strings"
@@ -57,6 +58,7 @@ func main() {
 		<-ctx.Done()
 		stop() // a second Ctrl-C ends the process at once
 	}()
+	log.SetOutput(io.Discard) // net/http tells it what servers of programs send unasked; what is worth a line is in ours
 	raise = wall.Raise
 	code := doMain(ctx, os.Args[1:], stdio{os.Stdin, os.Stdout, os.Stderr}, os.Getenv)
 	stop()

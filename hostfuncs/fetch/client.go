@@ -286,14 +286,14 @@ func (j *journey) follow(ctx context.Context) (*http.Response, error) {
 	}
 	method, body := r.method, r.body
 	for hops := 0; ; hops++ {
-		res, secret, err := j.send(ctx, method, t, header, body)
+		res, err := j.send(ctx, method, t, header, body)
 		if err != nil {
 			return nil, err
 		}
 		location := res.Header.Get("Location")
 		if !isRedirect(res.StatusCode) || location == "" || r.redirect == "manual" {
 			j.head.URL, j.head.Redirected = t.String(), hops > 0
-			j.body = &stream{secret: secret}
+			j.body = &stream{}
 			return res, nil
 		}
 		res.Body.Close()
@@ -302,6 +302,9 @@ func (j *journey) follow(ctx context.Context) (*http.Response, error) {
 			return nil, refused("ConnectionError", "the server redirects, which the request forbids")
 		case hops == maxHops:
 			return nil, refused("ConnectionError", "more than %d redirects", maxHops)
+		}
+		if j.client.mask.covers(location) { // what the one server was told is not for the next
+			return nil, j.deny(location, method, "the server redirects to a place that names a secret", "PermissionError")
 		}
 		to, err := t.resolve(location)
 		if err != nil {
@@ -324,24 +327,24 @@ func isRedirect(status int) bool {
 	return false
 }
 
-// send makes one hop. secret says that the host added a header to it.
-func (j *journey) send(ctx context.Context, method string, t target, header http.Header, body []byte) (res *http.Response, secret bool, err error) {
+// send makes one hop.
+func (j *journey) send(ctx context.Context, method string, t target, header http.Header, body []byte) (res *http.Response, err error) {
 	c := j.client
 	if err := ctx.Err(); err != nil {
-		return nil, false, j.failed(ctx, err, false)
+		return nil, j.failed(ctx, err, false)
 	}
 	v := c.policy.judge(method, t)
 	if !v.allowed {
-		return nil, false, j.deny(t.String(), method, v.reason, "PermissionError")
+		return nil, j.deny(t.String(), method, v.reason, "PermissionError")
 	}
 	j.hop(hostfuncs.HTTPRequest{Method: method, URL: c.shown(t.String()), Allowed: true, Reason: v.rule, RequestBytes: len(body)})
 	if err := c.budget.take(uint64(len(body))); err != nil {
 		j.last(func(r *hostfuncs.HTTPRequest) { r.Reason = err.Error() })
-		return nil, false, refused("ConnectionError", "%v", err)
+		return nil, refused("ConnectionError", "%v", err)
 	}
 	path, err := url.PathUnescape(t.path)
 	if err != nil {
-		return nil, false, refused("ValueError", "the URL's path is not well escaped")
+		return nil, refused("ValueError", "the URL's path is not well escaped")
 	}
 	connected := false
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected = true }})
@@ -350,7 +353,7 @@ func (j *journey) send(ctx context.Context, method string, t target, header http
 		URL: &url.URL{Scheme: t.scheme, Host: t.authorityText(), Path: path, RawPath: t.path},
 	}).WithContext(ctx)
 	if req.URL.EscapedPath() != t.path {
-		return nil, false, refused("ValueError", "the URL's path is not well escaped") // what was judged is what is sent
+		return nil, refused("ValueError", "the URL's path is not well escaped") // what was judged is what is sent
 	}
 	if t.query != "" {
 		req.URL.RawQuery, req.URL.ForceQuery = t.query[1:], true
@@ -366,7 +369,7 @@ func (j *journey) send(ctx context.Context, method string, t target, header http
 	if !j.coded() {
 		req.Header.Set("Accept-Encoding", "gzip, deflate")
 	}
-	secret = c.policy.secretsFor(method, t, req.Header)
+	c.policy.addSecrets(method, t, req.Header)
 	res, err = c.transport(v.open).RoundTrip(req)
 	if err == nil && res.StatusCode == http.StatusSwitchingProtocols {
 		res.Body.Close()
@@ -377,10 +380,10 @@ func (j *journey) send(ctx context.Context, method string, t target, header http
 		if b, ok := errors.AsType[*hostfuncs.Refusal](err); ok {
 			j.last(func(r *hostfuncs.HTTPRequest) { r.Allowed, r.Reason = b.Name != "PermissionError", b.Message })
 		}
-		return nil, false, err
+		return nil, err
 	}
 	j.last(func(r *hostfuncs.HTTPRequest) { r.Status = res.StatusCode })
-	return res, secret, nil
+	return res, nil
 }
 
 // deny refuses a hop, and notes it.
@@ -416,7 +419,7 @@ func (j *journey) receive(ctx context.Context, res *http.Response, stop context.
 	switch {
 	case j.coded():
 		decoded = false
-	case err != nil && s.secret:
+	case err != nil && len(c.mask.texts) > 0:
 		return nil, refused("ConnectionError", "%v", err) // what cannot be read cannot be masked
 	case err != nil:
 		decoded = false
@@ -525,7 +528,6 @@ type stream struct {
 	ctx    context.Context // of the request
 	closer func()
 	hop    *hostfuncs.HTTPRequest
-	secret bool
 	busy   bool // a read goes on
 	once   sync.Once
 }

@@ -3,9 +3,11 @@ package fetch
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"html"
 	"io"
 	"net/http"
 	"net/url"
@@ -60,8 +62,8 @@ func (p *Policy) Check() error {
 	return errors.Join(errs...)
 }
 
-// secretsFor adds the secrets to a request, and says whether there are any.
-func (p *Policy) secretsFor(method string, t target, h http.Header) bool {
+// addSecrets adds the secrets to a request.
+func (p *Policy) addSecrets(method string, t target, h http.Header) {
 	found := false
 	for i := range p.Secrets {
 		if s := &p.Secrets[i]; s.For.matches(method, t) {
@@ -74,7 +76,6 @@ func (p *Policy) secretsFor(method string, t target, h http.Header) bool {
 		h.Del("Range")
 		h.Del("If-Range")
 	}
-	return found
 }
 
 // A mask puts stars over texts.
@@ -115,17 +116,56 @@ func (m *mask) cover(text string) {
 		return
 	}
 	quoted, _ := json.Marshal(text) // a string always can be
+	inJSON := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text)
 	forms := []string{
-		text, url.QueryEscape(text), url.PathEscape(text), string(quoted[1 : len(quoted)-1]), fmt.Sprintf("%x", text),
-		base64.StdEncoding.EncodeToString([]byte(text)), base64.RawStdEncoding.EncodeToString([]byte(text)),
-		base64.URLEncoding.EncodeToString([]byte(text)), base64.RawURLEncoding.EncodeToString([]byte(text)),
-		strings.ToLower(text), strings.ToUpper(text),
+		text, strings.ToLower(text), strings.ToUpper(text),
+		url.QueryEscape(text), url.PathEscape(text), lowerEscapes(url.QueryEscape(text)), lowerEscapes(url.PathEscape(text)),
+		string(quoted[1 : len(quoted)-1]), inJSON, strings.ReplaceAll(inJSON, "/", `\/`), dotNet.Replace(text), strings.ReplaceAll(text, "/", `\/`), html.EscapeString(text),
+		fmt.Sprintf("%x", text), fmt.Sprintf("%X", text), wide(text, binary.LittleEndian), wide(text, binary.BigEndian),
+	}
+	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
+		whole := encoding.EncodeToString([]byte(text))
+		forms = append(forms, whole, strings.TrimRight(whole, "="))
+		for before := range 3 {
+			forms = append(forms, within64(encoding, text, before))
+		}
 	}
 	for _, f := range forms {
 		if !slices.ContainsFunc(m.texts, func(t []byte) bool { return string(t) == f }) {
 			m.texts = append(m.texts, []byte(f))
 		}
 	}
+}
+
+// dotNet escapes as JSON is written there.
+var dotNet = strings.NewReplacer(`\`, `\\`, `"`, `\u0022`, "+", `\u002B`, "<", `\u003C`, ">", `\u003E`, "&", `\u0026`, "'", `\u0027`, "`", `\u0060`)
+
+// lowerEscapes has the escapes of a URL's part in small letters, as some write them.
+func lowerEscapes(s string) string {
+	b := []byte(s)
+	for i := 0; i+2 < len(b); i++ {
+		if b[i] == '%' {
+			copy(b[i+1:], bytes.ToLower(b[i+1:i+3]))
+		}
+	}
+	return string(b)
+}
+
+// wide is text in UTF-16.
+func wide(text string, order binary.AppendByteOrder) string {
+	var b []byte
+	for _, r := range text { // ASCII, as headers are
+		b = order.AppendUint16(b, uint16(r))
+	}
+	return string(b)
+}
+
+// within64 is what base64 has of text in whatever surrounds it, with so many bytes before it, modulo 3: the characters at its
+// ends, which depend on what is beside it, are left out.
+func within64(encoding *base64.Encoding, text string, before int) string {
+	coded := encoding.EncodeToString(append(make([]byte, before), text...))
+	bits := 8 * (before + len(text))
+	return coded[(8*before+5)/6 : bits/6]
 }
 
 // hide puts stars over what is in b.
@@ -143,6 +183,9 @@ func (m *mask) hide(b []byte) {
 		}
 	}
 }
+
+// covers says whether there is anything to hide in s.
+func (m *mask) covers(s string) bool { return m.text(s) != s }
 
 // text is s with stars.
 func (m *mask) text(s string) string {

@@ -241,9 +241,14 @@ func cleanPath(path string) string {
 }
 
 // isAmbiguous says whether a server might find a parent folder in the path that a URL parser does not: behind an escaped
-// slash, a backslash, an escape of an escape, or a parameter.
+// slash, a backslash, an escape of an escape, a parameter, a control character, or a character in more bytes than it has.
 func isAmbiguous(path string) bool {
 	for range 3 {
+		for i := range len(path) {
+			if c := path[i]; c < ' ' || c == 0x7f || (c == 0xc0 || c == 0xc1) && i+1 < len(path) && path[i+1]&0xc0 == 0x80 {
+				return true
+			}
+		}
 		for segment := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '/' || r == '\\' }) {
 			if name, _, _ := strings.Cut(segment, ";"); name == ".." || name == "." && name != segment {
 				return true
