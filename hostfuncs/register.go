@@ -38,17 +38,23 @@ func Quick() Option { return func(t *Tool) { t.Quick = true } }
 //	err := hostfuncs.Register(reg, "lookup", func(ctx context.Context, q query) ([]row, error) { … },
 //		hostfuncs.Description("Find customers by name."))
 func Register[In, Out any](r *Registry, name string, fn func(context.Context, In) (Out, error), options ...Option) error {
-	nested := hasStructs(reflect.TypeFor[In]())
-	t := Tool{Name: name, Call: func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
+	nested, reader := hasStructs(reflect.TypeFor[In]()), newStructReader(reflect.TypeFor[In]())
+	typed := func(ctx context.Context, arguments json.RawMessage, members []member) (json.RawMessage, error) {
 		var in In
-		if err := decodeStrict(arguments, &in, nested); err != nil {
-			return nil, Refuse("TypeError", "%s", argumentError(err))
+		if members == nil || !reader.read(members, reflect.ValueOf(&in).Elem()) {
+			in = *new(In) // without what was read
+			if err := decodeStrict(arguments, &in, nested); err != nil {
+				return nil, Refuse("TypeError", "%s", argumentError(err))
+			}
 		}
 		out, err := fn(ctx, in)
 		if err != nil {
 			return nil, err
 		}
 		return json.Marshal(out)
+	}
+	t := Tool{Name: name, Call: func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
+		return typed(ctx, arguments, nil)
 	}}
 	in, err := schemaOf[In](&t.Input)
 	if err != nil {
@@ -72,7 +78,7 @@ func Register[In, Out any](r *Registry, name string, fn func(context.Context, In
 		return err
 	}
 	made := r.tools[name]
-	made.schema.typed, made.output = true, out
+	made.schema.typed, made.output, made.typed = true, out, typed
 	made.schema.schema.Properties = in.Properties // with the order of their own fields, which JSON does not keep
 	return nil
 }

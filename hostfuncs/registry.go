@@ -54,6 +54,7 @@ type tool struct {
 	Tool
 	schema *inputSchema
 	output *jsonschema.Schema // nil: not known
+	typed  typedCall          // Call for plain arguments; nil: there is no such
 }
 
 // Bounds of a registry.

@@ -86,7 +86,42 @@ func propertyOrder(text json.RawMessage) []string {
 const tooManyArguments = 1000
 
 // check says what is wrong with the arguments, a JSON value that was scanned already.
-func (s *inputSchema) check(arguments json.RawMessage) error {
+func (s *inputSchema) check(q toolRequest) error {
+	if !s.fits(q.members) {
+		if err := s.checkNames(q.arguments); err != nil {
+			return err
+		}
+	}
+	if s.typed {
+		return nil
+	}
+	var value any
+	if err := json.Unmarshal(q.arguments, &value); err != nil {
+		return err
+	}
+	return s.resolved.Validate(value)
+}
+
+// fits says whether the names of plain arguments, which differ from each other, are right. It is false when there are no members.
+func (s *inputSchema) fits(members []member) bool {
+	if members == nil {
+		return false
+	}
+	for _, m := range members {
+		if s.closed && !slices.Contains(s.names, string(m.name)) {
+			return false
+		}
+	}
+	for _, name := range s.schema.Required {
+		if memberOf(members, name) == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// checkNames says what is wrong with the names of the arguments.
+func (s *inputSchema) checkNames(arguments json.RawMessage) error {
 	scan := &jsonScanner{text: arguments}
 	var given []string
 	err := scan.object(func(key string) error {
@@ -112,14 +147,7 @@ func (s *inputSchema) check(arguments json.RawMessage) error {
 			return fmt.Errorf("missing argument %q", name)
 		}
 	}
-	if s.typed {
-		return nil
-	}
-	var value any
-	if err := json.Unmarshal(arguments, &value); err != nil {
-		return err
-	}
-	return s.resolved.Validate(value)
+	return nil
 }
 
 // decodeStrict reads arguments, whose own names were checked, into a Go value; nested says that it has structs inside, of

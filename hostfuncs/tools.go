@@ -43,20 +43,42 @@ const (
 // handle answers [OpTool]: {"name": tool, "arguments": {...}, "async": bool}. The reply is the result, JSON; when async, a
 // byte: 0 and the id of the call, or 1 and the frame of a reply that is there already.
 func (t *Tools) handle(ctx context.Context, payload []byte) ([]byte, error) {
-	var name string
-	var arguments json.RawMessage
-	async := false
+	q, plain := t.plainRequest(payload)
+	if !plain {
+		var err error
+		if q, err = decodeRequest(payload); err != nil {
+			return nil, Refuse("ValueError", "tool frame: %v", err)
+		}
+	}
+	begun := time.Now()
+	tool, err := t.admit(q.name, q.arguments)
+	if err != nil {
+		return t.ended(q.name, begun, len(q.arguments), nil, err)
+	}
+	work := func(ctx context.Context) ([]byte, error) { return t.call(ctx, tool, q, begun) }
+	end := func(reply []byte, err error) ([]byte, error) {
+		return t.ended(q.name, begun, len(q.arguments), reply, err)
+	}
+	if tool.Quick {
+		return t.Calls.Now(argumentWeight*len(payload), q.async, work, end)
+	}
+	return t.Calls.Do(ctx, argumentWeight*len(payload), q.async, work, end)
+}
+
+// decodeRequest reads any tool frame.
+func decodeRequest(payload []byte) (toolRequest, error) {
+	q := toolRequest{arguments: json.RawMessage("{}")}
 	attached, err := DecodeFrame(payload, func(field string, value json.RawMessage) (bool, error) {
 		switch field {
 		case "name":
 			var ok bool
-			if name, ok = jsonString(value); !ok {
+			if q.name, ok = jsonString(value); !ok {
 				return true, errors.New("not a string")
 			}
 		case "arguments":
-			arguments = value
+			q.arguments = value
 		case "async":
-			async = string(value) == "true"
+			q.async = string(value) == "true"
 		default:
 			return false, nil
 		}
@@ -65,23 +87,7 @@ func (t *Tools) handle(ctx context.Context, payload []byte) ([]byte, error) {
 	if err == nil && len(attached) > 0 {
 		err = fmt.Errorf("%d bytes are attached that nothing names", len(attached))
 	}
-	if err != nil {
-		return nil, Refuse("ValueError", "tool frame: %v", err)
-	}
-	if arguments == nil {
-		arguments = json.RawMessage("{}")
-	}
-	begun := time.Now()
-	tool, err := t.admit(name, arguments)
-	if err != nil {
-		return t.ended(name, begun, len(arguments), nil, err)
-	}
-	work := func(ctx context.Context) ([]byte, error) { return t.call(ctx, tool, arguments, begun) }
-	end := func(reply []byte, err error) ([]byte, error) { return t.ended(name, begun, len(arguments), reply, err) }
-	if tool.Quick {
-		return t.Calls.Now(argumentWeight*len(payload), async, work, end)
-	}
-	return t.Calls.Do(ctx, argumentWeight*len(payload), async, work, end)
+	return q, err
 }
 
 // notCalled is an error of a call that was not made, by one of the rules of [ToolCall].
@@ -124,24 +130,24 @@ func (t *Tools) made() int {
 }
 
 // call makes a call that was asked for when begun.
-func (t *Tools) call(ctx context.Context, tool *tool, arguments json.RawMessage, begun time.Time) ([]byte, error) {
+func (t *Tools) call(ctx context.Context, tool *tool, q toolRequest, begun time.Time) ([]byte, error) {
 	if tool.Timeout > 0 {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeoutCause(ctx, tool.Timeout, errToolTime)
 		defer stop()
 	}
-	if err := tool.schema.check(arguments); err != nil {
+	if err := tool.schema.check(q); err != nil {
 		return nil, notCalled{Refuse("TypeError", "%s: %.500s", tool.Name, err), RuleSchema}
 	}
 	if gate := t.Registry.Gate; gate != nil {
-		if err := gate(ctx, tool.Name, arguments); err != nil {
+		if err := gate(ctx, tool.Name, q.arguments); err != nil {
 			return nil, notCalled{err, RuleGate}
 		}
 	}
-	result, err := tool.answer(ctx, arguments)
+	result, err := tool.answer(ctx, q)
 	switch {
 	case errors.Is(err, ErrLater):
-		return nil, &later{LateCall{PendingCall: PendingCall{ID: newCallID(), Name: tool.Name, Arguments: arguments}, Begun: begun}}
+		return nil, &later{LateCall{PendingCall: PendingCall{ID: newCallID(), Name: tool.Name, Arguments: q.arguments}, Begun: begun}}
 	case err != nil && context.Cause(ctx) == errToolTime:
 		return nil, errToolTime
 	case err != nil:
@@ -157,9 +163,15 @@ func (t *Tools) call(ctx context.Context, tool *tool, arguments json.RawMessage,
 }
 
 // answer calls the tool. One whose time is bounded is left alone when that is over, whether it heeds its context or not.
-func (t *tool) answer(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
+func (t *tool) answer(ctx context.Context, q toolRequest) (json.RawMessage, error) {
+	call := func() (json.RawMessage, error) {
+		if t.typed != nil && q.members != nil {
+			return t.typed(ctx, q.arguments, q.members)
+		}
+		return t.Call(ctx, q.arguments)
+	}
 	if t.Timeout == 0 {
-		return t.Call(ctx, arguments)
+		return call()
 	}
 	type answer struct {
 		result json.RawMessage
@@ -174,7 +186,7 @@ func (t *tool) answer(ctx context.Context, arguments json.RawMessage) (json.RawM
 			}
 			done <- a
 		}()
-		a.result, a.err = t.Call(ctx, arguments)
+		a.result, a.err = call()
 	}()
 	select {
 	case a := <-done:
@@ -189,11 +201,15 @@ var errToolTime = errors.New("the tool took longer than it may")
 // ended records how a call went, and says what the program is to see.
 func (t *Tools) ended(name string, begun time.Time, size int, result []byte, err error) ([]byte, error) {
 	took := time.Since(begun)
-	outcome, seen := OutcomeOK, err
+	if err == nil {
+		t.tell(ToolCall{Name: name, Outcome: OutcomeOK, RequestBytes: size, ReplyBytes: len(result)}, took, nil)
+		return result, nil
+	}
+	var outcome string
+	seen := err
 	skipped, isSkipped := errors.AsType[notCalled](err)
 	refusal, isRefusal := errors.AsType[*Refusal](err)
 	switch {
-	case err == nil:
 	case errors.Is(err, context.Canceled) && !isSkipped:
 		outcome, seen = OutcomeCancelled, Refuse("CancelledError", "the call was cancelled")
 	case errors.Is(err, errToolTime):
@@ -206,28 +222,35 @@ func (t *Tools) ended(name string, begun time.Time, size int, result []byte, err
 	if isRefusal {
 		seen = refusal
 	}
-	if t.Record != nil {
-		t.Record(ToolCall{
-			Name: cut(name, 64), Outcome: outcome, Milliseconds: milliseconds(took), RequestBytes: size, ReplyBytes: len(result), Rule: skipped.rule,
-		})
+	if isSkipped {
+		err = skipped.error
 	}
-	if t.Log != nil {
-		attrs := []slog.Attr{slog.String("tool", cut(name, 64)), slog.String("outcome", outcome), slog.Duration("took", took),
-			slog.Int("request_bytes", size), slog.Int("reply_bytes", len(result))}
-		if isSkipped {
-			attrs = append(attrs, slog.String("rule", skipped.rule))
-		}
-		level := slog.LevelInfo
-		if err != nil {
-			level = slog.LevelWarn
-			if isSkipped {
-				err = skipped.error
-			}
-			attrs = append(attrs, slog.String("error", err.Error()))
-		}
-		t.Log.LogAttrs(context.Background(), level, "tool call", attrs...)
-	}
+	t.tell(ToolCall{Name: cut(name, 64), Outcome: outcome, RequestBytes: size, ReplyBytes: len(result), Rule: skipped.rule}, took, err)
 	return result, seen
+}
+
+// tell records a call that took that long, and failed by err if that is not nil.
+func (t *Tools) tell(c ToolCall, took time.Duration, err error) {
+	c.Milliseconds = milliseconds(took)
+	if t.Record != nil {
+		t.Record(c)
+	}
+	level := slog.LevelInfo
+	if err != nil {
+		level = slog.LevelWarn
+	}
+	if t.Log == nil || !t.Log.Enabled(context.Background(), level) {
+		return
+	}
+	attrs := []slog.Attr{slog.String("tool", c.Name), slog.String("outcome", c.Outcome), slog.Duration("took", took),
+		slog.Int("request_bytes", c.RequestBytes), slog.Int("reply_bytes", c.ReplyBytes)}
+	if c.Rule != "" {
+		attrs = append(attrs, slog.String("rule", c.Rule))
+	}
+	if err != nil {
+		attrs = append(attrs, slog.String("error", err.Error()))
+	}
+	t.Log.LogAttrs(context.Background(), level, "tool call", attrs...)
 }
 
 // milliseconds are those of a record, to the microsecond.

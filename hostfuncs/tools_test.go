@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"strings"
 	"sync/atomic"
@@ -57,19 +58,31 @@ type query struct {
 }
 
 func BenchmarkTool(b *testing.B) {
-	reg := &hostfuncs.Registry{}
-	if err := hostfuncs.Register(reg, "lookup", func(_ context.Context, q query) (query, error) { return q, nil }); err != nil {
-		b.Fatal(err)
-	}
-	calls := hostfuncs.NewCalls(b.Context(), waitAll)
-	defer calls.Close()
-	tools := &hostfuncs.Tools{Registry: reg, Calls: calls}
-	d := &hostfuncs.Door{MaxCalls: 1 << 40, Handlers: tools.Handlers()}
-	r := request(hostfuncs.OpTool, `{"name":"lookup","arguments":{"name":"Ada"}}`)
-	for b.Loop() {
-		if reply, err := d.Serve(b.Context(), r); err != nil || reply[0] != 0 {
-			b.Fatal(string(reply), err)
-		}
+	for _, bench := range []struct {
+		name    string
+		options []hostfuncs.Option
+		header  string
+	}{
+		{"waits", nil, `{"name":"lookup","arguments":{"name":"Ada"}}`},
+		{"quick", []hostfuncs.Option{hostfuncs.Quick()}, `{"async":true,"name":"lookup","arguments":{"name":"Ada","max":12}}`},
+	} {
+		b.Run(bench.name, func(b *testing.B) {
+			reg := &hostfuncs.Registry{MaxCalls: 1 << 40}
+			if err := hostfuncs.Register(reg, "lookup", func(_ context.Context, q query) (query, error) { return q, nil }, bench.options...); err != nil {
+				b.Fatal(err)
+			}
+			calls := hostfuncs.NewCalls(b.Context(), waitAll)
+			defer calls.Close()
+			tools := &hostfuncs.Tools{Registry: reg, Calls: calls, Log: slog.New(slog.DiscardHandler)}
+			d := &hostfuncs.Door{MaxCalls: 1 << 40, Handlers: tools.Handlers()}
+			r := request(hostfuncs.OpTool, bench.header)
+			b.ReportAllocs()
+			for b.Loop() {
+				if reply, err := d.Serve(b.Context(), r); err != nil || reply[0] != 0 {
+					b.Fatal(string(reply), err)
+				}
+			}
+		})
 	}
 }
 
