@@ -121,6 +121,14 @@ func (l Limits) Or(base Limits) Limits {
 	}
 }
 
+// AtMost returns l with each field that is above that of max lowered to it.
+func (l Limits) AtMost(max Limits) Limits {
+	for _, f := range fields {
+		f.set(&l, min(f.get(&l), f.get(&max)))
+	}
+	return l
+}
+
 // Validate checks that every field which is not zero lies in its range. It reports all problems at once,
 // joined, one a line.
 func (l Limits) Validate() error {

@@ -37,6 +37,14 @@ func TestOrFillsOnlyZeroFields(t *testing.T) {
 	}
 }
 
+func TestAtMost(t *testing.T) {
+	most := limits.Limits{Timeout: time.Second, Fuel: 5}.WithDefaults()
+	got := limits.Limits{Timeout: time.Minute, Fuel: 3}.WithDefaults().AtMost(most)
+	if want := (limits.Limits{Timeout: time.Second, Fuel: 3}.WithDefaults()); got != want {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
 func TestWithDefaultsFillsEveryField(t *testing.T) {
 	if got := (limits.Limits{}).WithDefaults(); got != limits.Default() {
 		t.Errorf("got %v, want the defaults", got)

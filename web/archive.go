@@ -204,5 +204,5 @@ func malformed(kind string, err error) error {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return err
 	}
-	return invalidf("the %s archive is malformed: %v", kind, err)
+	return invalidf("the %s archive is malformed, or of another kind (only plain tar and zip are read): %v", kind, err)
 }

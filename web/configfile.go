@@ -56,6 +56,8 @@ type Settings struct {
 	TLSCert, TLSKey string
 	// Grace is how long running programs may go on once the server is to stop. Zero: the default.
 	Grace time.Duration
+	// MaxConnections is how many connections are open at once. Zero: the default.
+	MaxConnections int
 	// Warm is the number of warm instances kept per language. Zero: the caller's default.
 	Warm int
 	// Store is the folder in which sessions and snapshots outlive the process. Empty: they do not.
@@ -159,6 +161,7 @@ func (s *Settings) server(t *limits.Table) {
 	c.AuditCode = t.Bool("audit_code")
 	c.AuditFile = t.Text("audit_file")
 	s.Grace = t.Duration("grace", time.Millisecond, time.Hour)
+	s.MaxConnections = t.Count("max_connections", 1, 1_000_000)
 	s.Warm = t.Count("warm", 1, 1024)
 	s.Pprof = t.Bool("pprof")
 	t.Close()

@@ -22,6 +22,7 @@ key = "k.pem"
 [server]
 max_runs = 3
 max_sessions = 4
+max_connections = 5000
 queue_wait = "2s"
 max_body = "1MiB"
 body_timeout = "3s"
@@ -66,7 +67,7 @@ func TestSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := s.Config
-	if s.Listen != "127.0.0.1:1" || s.Store != "/var/lib/cloche" || s.TLSCert != "c.pem" || s.TLSKey != "k.pem" || s.Grace != 7*time.Second || s.Warm != 8 || !s.Pprof {
+	if s.Listen != "127.0.0.1:1" || s.Store != "/var/lib/cloche" || s.TLSCert != "c.pem" || s.TLSKey != "k.pem" || s.Grace != 7*time.Second || s.Warm != 8 || s.MaxConnections != 5000 || !s.Pprof {
 		t.Errorf("%+v", s)
 	}
 	if c.Hosts[0] != "cloche.example.com" || c.Origins[0] != "https://tools.example.com" || c.MaxRuns != 3 || c.MaxSessions != 4 || c.QueueWait != 2*time.Second || c.MaxBodyBytes != 1<<20 ||

@@ -75,16 +75,48 @@ func (x *exchange) readBody(most int64) ([]byte, error) {
 }
 
 // dropBody sees that the rest of a body that nobody wants does not hold the connection: net/http would wait for it. In HTTP/2
-// it does not, and closing the connection there would cut the answer.
-func (x *exchange) dropBody() {
+// it does not, and closing the connection there would cut the answer. It says whether there was something to drop.
+func (x *exchange) dropBody() bool {
 	if x.bodyRead || x.r.ContentLength == 0 || x.r.ProtoMajor > 1 {
-		return
+		return false
 	}
 	x.Header().Set("Connection", "close")
 	_ = x.control.SetReadDeadline(time.Now().Add(dropTimeout))
+	return true
 }
 
-const dropTimeout = time.Second
+const (
+	// dropTimeout is how long one waits for more of a body that nobody wants, drainTimeout how long one reads of it at most.
+	dropTimeout, drainTimeout = time.Second, 5 * time.Second
+	// maxDrained is how much of it is read for whoever shows no key. Others are given maxDrainedKnown.
+	maxDrained, maxDrainedKnown = 1 << 20, 1 << 30
+)
+
+// drain sends the answer, and then reads what still comes of a body that was dropped. A connection that is closed while its
+// client sends is reset, and a client that sends all before it reads, as most do, would see that instead of the answer.
+func (x *exchange) drain() {
+	if x.control.Flush() != nil || x.r.Header.Get("Expect") != "" { // which sends nothing unless it is asked to
+		return
+	}
+	most := int64(maxDrained)
+	if x.key != nil {
+		most = maxDrainedKnown
+	}
+	end := time.Now().Add(drainTimeout)
+	buf := make([]byte, 32<<10)
+	for read := int64(0); read < most; {
+		next := time.Now().Add(dropTimeout)
+		if next.After(end) {
+			next = end
+		}
+		_ = x.control.SetReadDeadline(next)
+		n, err := x.r.Body.Read(buf)
+		if err != nil {
+			return
+		}
+		read += int64(n)
+	}
+}
 
 func readError(err error) error {
 	switch {

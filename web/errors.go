@@ -154,7 +154,7 @@ func (x *exchange) writeError(e *apiError) {
 	} else {
 		body.Error.RequestID = x.id
 	}
-	x.dropBody()
+	dropped := x.dropBody()
 	if e.retryAfter > 0 {
 		x.Header().Set("Retry-After", strconv.Itoa(int((e.retryAfter+time.Second-1)/time.Second)))
 	}
@@ -163,4 +163,7 @@ func (x *exchange) writeError(e *apiError) {
 		b = []byte(`{"error":{"code":"internal","message":"the service failed; its log says why"}}`)
 	}
 	x.writeJSON(e.status, b)
+	if dropped {
+		x.drain()
+	}
 }

@@ -126,7 +126,12 @@ func (s *Server) getFile(x *exchange, c echo.Context) error {
 		h.Set("Content-Type", "application/octet-stream")
 		h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": path.Base(p)}))
 		h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
-		http.ServeContent(slowly{x}, x.r, "", time.Time{}, seeker)
+		w := &content{slowly: slowly{x}}
+		http.ServeContent(w, x.r, "", time.Time{}, seeker)
+		if w.outside {
+			h.Del("Content-Disposition")
+			return fail(http.StatusRequestedRangeNotSatisfiable, codeInvalid, "the Range %s is not within the file", quoted(x.r.Header.Get("Range")))
+		}
 		return nil
 	})
 }
@@ -137,6 +142,26 @@ type slowly struct{ *exchange }
 func (w slowly) Write(b []byte) (int, error) {
 	w.writeWithin(w.s.cfg.WriteTimeout)
 	return w.exchange.Write(b)
+}
+
+// content is what http.ServeContent writes to. It takes the answer to a Range that the file does not have, which is not in
+// our form.
+type content struct {
+	slowly
+	outside bool
+}
+
+func (w *content) WriteHeader(status int) {
+	if w.outside = status == http.StatusRequestedRangeNotSatisfiable; !w.outside {
+		w.slowly.WriteHeader(status)
+	}
+}
+
+func (w *content) Write(b []byte) (int, error) {
+	if w.outside {
+		return len(b), nil
+	}
+	return w.slowly.Write(b)
 }
 
 // putFile writes a file from the body, whatever its type.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cloche-dev/cloche/web"
 )
@@ -100,4 +101,27 @@ func TestPanicIsABare500(t *testing.T) {
 		t.Errorf("body %s, log %s", res.body, s.log)
 	}
 	s.run(object{"code": "1"}, "ok")
+}
+
+// TestDefaultsWithinMax: what a policy forbids to ask for is not given to who asks for nothing.
+func TestDefaultsWithinMax(t *testing.T) {
+	s := serve(t, func(c *web.Config) { c.Keys[0].Policy.Max.Timeout = 300 * time.Millisecond })
+	s.run(object{"code": "while True: pass"}, "timeout")
+	var info struct {
+		Limits, MaxLimits web.Limits
+	}
+	s.do("GET", "/v1/runtimes", nil).must(200, &info)
+	if *info.Limits.TimeoutMS != 300 {
+		t.Errorf("%+v", info)
+	}
+}
+
+// TestHead: what can be asked for with GET can be asked for with HEAD, but for what goes on.
+func TestHead(t *testing.T) {
+	s := serve(t, nil)
+	for path, status := range map[string]int{"/healthz": 200, "/v1/sessions": 200, "/v1/audit": 200, "/v1/snapshots/none": 404, "/v1/execute": 405, "/v1/executions/none/events": 405} {
+		if r := s.do("HEAD", path, nil); r.status != status || len(r.body) > 0 {
+			t.Errorf("%s: %d %q, want %d", path, r.status, r.body, status)
+		}
+	}
 }

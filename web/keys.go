@@ -104,7 +104,8 @@ func DefaultMax() limits.Limits {
 }
 
 func (p Policy) withDefaults() Policy {
-	p.Limits, p.Max = p.Limits.WithDefaults(), p.Max.Or(DefaultMax())
+	p.Max = p.Max.Or(DefaultMax())
+	p.Limits = p.Limits.WithDefaults().AtMost(p.Max)
 	return p
 }
 

@@ -18,6 +18,9 @@ type ServeOptions struct {
 	TLS *tls.Config
 	// Grace is how long running programs may go on once the server is to stop. Zero means 20 s.
 	Grace time.Duration
+	// MaxConnections is how many connections are open at once, 1 to 1,000,000. More get 503, or under TLS are closed. Zero means
+	// 16,384.
+	MaxConnections int
 }
 
 const (
@@ -35,6 +38,8 @@ const (
 // answer that is finished is delivered. It closes s and the listener.
 func Serve(ctx context.Context, l net.Listener, s *Server, o ServeOptions) error {
 	setDefault(&o.Grace, 20*time.Second)
+	setDefault(&o.MaxConnections, defaultConnections)
+	l = capConnections(l, &s.connections, o.MaxConnections, o.TLS == nil)
 	hs := &http.Server{
 		Handler: s, TLSConfig: o.TLS, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 		ErrorLog: log.New(connectionLog{s}, "", 0),

@@ -63,6 +63,10 @@ func newMetrics(s *Server) *metrics {
 	gauge("cloche_running", "Programs that run now.", func() float64 { return float64(s.wholeLoad().Running) })
 	gauge("cloche_waiting", "Programs that wait for a place to run.", func() float64 { return float64(s.wholeLoad().Waiting) })
 	gauge("cloche_sessions", "Sessions that live.", func() float64 { return float64(s.wholeLoad().Sessions) })
+	gauge("cloche_connections", "Connections that are open.", func() float64 { return float64(s.connections.open.Load()) })
+	r.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "cloche_connections_refused_total", Help: "Connections that were closed since there were too many.",
+	}, func() float64 { return float64(s.connections.refused.Load()) }))
 	if s.cfg.Workers != nil {
 		r.MustRegister(newWorkerMetrics(s.cfg.Workers))
 	}

@@ -84,7 +84,6 @@ var operations = map[string]operation{
 	"GET /v1/snapshots/:id/export":         {summary: "A snapshot as a file that this deployment takes back.", bytes: "application/octet-stream"},
 	"GET /v1/sessions/:id/files":           {summary: "List a folder of a session.", query: []string{"path"}, reply: FileList{}},
 	"GET /v1/sessions/:id/files/*":         {summary: "Download a file, or with Range a part of it.", headers: []string{"Range"}, bytes: "application/octet-stream"},
-	"HEAD /v1/sessions/:id/files/*":        {summary: "The size of a file."},
 	"PUT /v1/sessions/:id/files/*":         {summary: "Write a file.", raw: "application/octet-stream", reply: FileWritten{}},
 	"DELETE /v1/sessions/:id/files/*":      {summary: "Remove a file or an empty folder.", status: 204},
 	"GET /v1/sessions/:id/archive":         {summary: "The files of a session as a tar or zip archive.", query: []string{"path", "format"}, bytes: "application/x-tar"},

@@ -32,17 +32,19 @@ import (
 
 // Server answers HTTP requests.
 type Server struct {
-	cfg       Config
-	routes    *echo.Echo
-	keys      keyring
-	gate      *gate
-	runs      *executions
-	named     *idempotency
-	audit     *audit
-	metrics   *metrics
-	denials   denials
-	sessions  *sessions
-	snapshots *snapshots
+	cfg     Config
+	routes  *echo.Echo
+	keys    keyring
+	gate    *gate
+	runs    *executions
+	named   *idempotency
+	audit   *audit
+	metrics *metrics
+	denials denials
+	// connections are those of Serve.
+	connections connections
+	sessions    *sessions
+	snapshots   *snapshots
 	// description is the API's own, as JSON.
 	description func() ([]byte, error)
 
@@ -110,12 +112,18 @@ func (s *Server) route() {
 	e := echo.New()
 	e.Logger.SetOutput(io.Discard) // what there is to say, the server says itself
 	e.HTTPErrorHandler = func(err error, c echo.Context) { s.fail(exchangeOf(c), err) }
-	for _, r := range s.table() {
-		e.Add(r.method, r.path, func(c echo.Context) error {
+	add := func(method string, r route) {
+		e.Add(method, r.path, func(c echo.Context) error {
 			x := exchangeOf(c)
 			x.route = r.path
 			return r.handle(x, c)
 		})
+	}
+	for _, r := range s.table() {
+		add(r.method, r)
+		if r.method == http.MethodGet && !r.lasts() {
+			add(http.MethodHead, r) // net/http leaves the body out
+		}
 	}
 	s.routes = e
 }
@@ -153,7 +161,6 @@ func (s *Server) table() []route {
 
 		{"GET", "/v1/sessions/:id/files", s.listFiles},
 		{"GET", "/v1/sessions/:id/files/*", s.getFile},
-		{"HEAD", "/v1/sessions/:id/files/*", s.getFile},
 		{"PUT", "/v1/sessions/:id/files/*", s.putFile},
 		{"DELETE", "/v1/sessions/:id/files/*", s.deleteFile},
 		{"GET", "/v1/sessions/:id/archive", s.getArchive},
@@ -175,6 +182,11 @@ func (s *Server) table() []route {
 type route struct {
 	method, path string
 	handle       handler
+}
+
+// lasts says whether what the route answers goes on for as long as a program or a client does.
+func (r route) lasts() bool {
+	return strings.HasSuffix(r.path, "/ws") || strings.HasSuffix(r.path, "/events")
 }
 
 // exchange is one request and its answer: the ResponseWriter that handlers see.

@@ -153,6 +153,11 @@ func TestFiles(t *testing.T) {
 	if r := s.do("GET", p+"/files//tmp/t", nil).must(200, nil); string(r.body) != "tmp" {
 		t.Errorf("%q", r.body)
 	}
+	outside := s.do("GET", p+"/files/in/a%20b.txt", nil, "Range: bytes=100000-")
+	outside.mustFail(416, "invalid_request", "is not within the file")
+	if outside.header.Get("Content-Range") != "bytes */100000" || outside.header.Get("Content-Disposition") != "" {
+		t.Errorf("%v", outside.header)
+	}
 	if r := s.do("HEAD", p+"/files/in/a%20b.txt", nil); r.status != 200 || r.header.Get("Content-Length") != "100000" {
 		t.Errorf("head: %d %v", r.status, r.header)
 	}

@@ -148,7 +148,7 @@ func (c *serveCmd) open(a *app, s *web.Settings, cfg web.Config) (*backend, erro
 
 // tls reads the certificate that the configuration names.
 func (c *serveCmd) tls(s *web.Settings) (web.ServeOptions, error) {
-	o := web.ServeOptions{Grace: s.Grace}
+	o := web.ServeOptions{Grace: s.Grace, MaxConnections: s.MaxConnections}
 	if s.TLSCert == "" {
 		return o, nil
 	}

@@ -129,6 +129,7 @@ async function prepare(name) {
   for (const [path, blob] of files.inputs) await api.put(session.id, path, blob);
   if (keeps()) {
     turns.started({ ...session, language: interpreter(name) }, session.limits);
+    await files.settled; // the listing of the new session must not meet its first turn
   } else {
     if (throwaway) api.drop(throwaway).catch(() => {});
     throwaway = session.id;

@@ -1,0 +1,101 @@
+package web_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/cloche-dev/cloche/web"
+)
+
+// TestConnectionCap: a connection that is one too many gets an answer that says so, whoever is connected goes on, and a place
+// that becomes free is given away.
+func TestConnectionCap(t *testing.T) {
+	const places = 3
+	s, stop := listen(t, nil, web.ServeOptions{MaxConnections: places})
+	defer func() {
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	addr := strings.TrimPrefix(s.url, "http://")
+	ask := func(c net.Conn) (*http.Response, error) {
+		// The request's body is more than a socket holds, so that an answer is lost if the connection is reset.
+		go fmt.Fprintf(c, "POST /v1/nothing HTTP/1.1\r\nHost: %s\r\nContent-Length: 1000000\r\n\r\n%s", addr, strings.Repeat("x", 1_000_000))
+		return http.ReadResponse(bufio.NewReader(c), nil)
+	}
+	var open []net.Conn
+	for range places {
+		c, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		open = append(open, c)
+		if _, err := fmt.Fprintf(c, "GET /healthz HTTP/1.1\r\nHost: %s\r\n\r\n", addr); err != nil {
+			t.Fatal(err)
+		}
+		if res, err := http.ReadResponse(bufio.NewReader(c), nil); err != nil || res.StatusCode != 200 {
+			t.Fatal(res, err)
+		}
+	}
+	for range 5 {
+		c, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := ask(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(res.Body)
+		if err != nil || res.StatusCode != 503 || res.Header.Get("Retry-After") == "" || !strings.Contains(string(b), `"code":"unavailable"`) {
+			t.Errorf("%v %v %s", err, res, b)
+		}
+		c.Close()
+	}
+	open[0].Close()
+	eventually(t, "a place is free", func() bool {
+		c, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		res, err := ask(c)
+		return err == nil && res.StatusCode == 401
+	})
+}
+
+// TestDroppedBody: who is refused before the body was read sees why, also a client that sends all of it first.
+func TestDroppedBody(t *testing.T) {
+	const large = 24 << 20 // more than sockets hold
+	s, stop := listen(t, func(c *web.Config) { c.MaxBodyBytes = 1 << 20 }, web.ServeOptions{})
+	defer func() {
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	addr := strings.TrimPrefix(s.url, "http://")
+	for _, route := range []string{"POST /v1/execute", "PUT /v1/sessions/none/files/a"} {
+		c, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if _, err := fmt.Fprintf(c, "%s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", route, addr, secret, large); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Write(make([]byte, large)); err != nil {
+			t.Errorf("%s: the body cannot be sent: %v", route, err)
+			continue
+		}
+		res, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil || res.StatusCode != map[string]int{"POST": 413, "PUT": 404}[route[:strings.IndexByte(route, ' ')]] {
+			t.Errorf("%s: %v %v", route, res, err)
+		}
+	}
+}
