@@ -1186,6 +1186,19 @@ func TestRenew(t *testing.T) {
 	if g.u32(16) != 2 {
 		t.Errorf("%d arguments", g.u32(16))
 	}
+	// What a turn closes is there again for the next; what took its number stays.
+	g.want(ErrnoSuccess, "fd_close", 0)
+	g.want(ErrnoSuccess, "fd_close", 1)
+	if n := g.open("file", 0, 0); n != 0 {
+		t.Fatalf("a file is descriptor %d, not 0", n)
+	}
+	if err := g.s.Renew(Config{Stdout: &second}); err != nil {
+		t.Fatal(err)
+	}
+	g.write(1, ", third turn")
+	if got := second.String() + g.read(0, 4); got != "second turn, third turn0123" {
+		t.Errorf("after closing the streams: %q", got)
+	}
 }
 
 func TestCloseIsIdempotent(t *testing.T) {

@@ -133,8 +133,9 @@ func New(cfg Config) (*State, error) {
 }
 
 // Renew gives the State to the next turn of a session: arguments, environment, standard streams, clock,
-// randomness and Reached are those of cfg from now on. Descriptors stay open; FS, Preopens and OpenFiles of cfg are not
-// looked at. On an error the State is as it was.
+// randomness and Reached are those of cfg from now on. Descriptors stay open, and a standard stream that the guest has
+// closed is open again where nothing took its number; FS, Preopens and OpenFiles of cfg are not looked at. On an error the
+// State is as it was.
 func (s *State) Renew(cfg Config) error {
 	args, err := newStringTable("argument", cfg.Args)
 	env, envErr := newStringTable("environment variable", cfg.Env)
@@ -161,6 +162,21 @@ func (s *State) Renew(cfg Config) error {
 	s.reached = cfg.Reached
 	s.terminal, s.absoluteLinks = cfg.Terminal, cfg.AbsoluteLinks
 	s.exitCode, s.exited = 0, false
+	return s.reopenStreams()
+}
+
+// reopenStreams gives a turn the standard streams that an earlier one has closed.
+func (s *State) reopenStreams() error {
+	for n := range min(stdioCount, len(s.fds)) {
+		if s.fds[n].kind != kindClosed {
+			continue
+		}
+		d, err := s.initialDescriptor(n)
+		if err != nil {
+			return err
+		}
+		s.set(uint32(n), d)
+	}
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"reflect"
 	"time"
 
 	"github.com/tetratelabs/wazero/api"
@@ -152,9 +153,10 @@ const maxArgs = 8
 // function is an export with the stack on which calls pass values. wazero tells the types of functions too, but it
 // then describes all of them, which for Python are 15 MB for as long as the module is loaded.
 type function struct {
-	fn    api.Function
-	stack [maxArgs]uint64
-	busy  bool
+	fn      api.Function
+	stack   [maxArgs]uint64
+	machine reflect.Value // see machineStack
+	busy    bool
 }
 
 // Call implements [Guest]. ctx must come from [Instance.Run]. An error is a [*Trap], or wraps what a host
@@ -174,6 +176,9 @@ func (i *Instance) Call(ctx context.Context, export string, args ...uint64) (uin
 	f.busy = true
 	err := f.fn.CallWithStack(ctx, f.stack[:])
 	f.busy = false
+	if f.deep() && i.funcs[export] == f {
+		delete(i.funcs, export)
+	}
 	if err != nil {
 		return 0, trapOf(export, err)
 	}
@@ -189,7 +194,7 @@ func (i *Instance) function(export string) (*function, error) {
 	if fn == nil {
 		return nil, fmt.Errorf("call %s: the module exports no such function", export)
 	}
-	f := &function{fn: fn}
+	f := &function{fn: fn, machine: machineStack(fn)}
 	if i.funcs[export] == nil {
 		i.funcs[export] = f
 	}

@@ -26,6 +26,7 @@ import (
 //	(func (export "grow") (param i32) (result i32) (memory.grow (local.get 0)))
 //	(func (export "trap") unreachable)
 //	(func (export "down") (call down))
+//	(func (export "deep") (param i32) (result i32) (local.get 0 or else return 0) (1 + (call deep (local.get 0 - 1))))
 func testModule() []byte {
 	u := func(n int) []byte { // LEB128
 		var b []byte
@@ -70,11 +71,12 @@ func testModule() []byte {
 	return cat("\x00asm\x01\x00\x00\x00",
 		section(1, cat("\x60\x00\x00"), cat("\x60\x01\x7f\x01\x7f"), cat("\x60\x01\x7f\x00")),
 		section(2, cat(name("cloche"), name("refill"), "\x00\x00"), cat(name("host"), name("answer"), "\x00\x01")),
-		section(3, u(0), u(2), u(1), u(1), u(0), u(0)),
+		section(3, u(0), u(2), u(1), u(1), u(0), u(0), u(1)),
 		section(5, cat("\x00\x01")),
 		section(6, cat("\x7e\x01\x42\x00\x0b"), cat("\x7f\x01\x41\x07\x0b")),
 		section(7, export("memory", 2, 0), export("cloche.fuel", 3, 0), export("cloche.g0", 3, 1),
-			export("spin", 0, 2), export("count", 0, 3), export("ask", 0, 4), export("grow", 0, 5), export("trap", 0, 6), export("down", 0, 7)),
+			export("spin", 0, 2), export("count", 0, 3), export("ask", 0, 4), export("grow", 0, 5), export("trap", 0, 6), export("down", 0, 7),
+			export("deep", 0, 8)),
 		section(10,
 			code("\x03\x40", charge(5), "\x0c\x00\x0b"),
 			code(charge(1), "\x41\x00\x41\x00\x28\x02\x00\x20\x00\x6a\x36\x02\x00", "\x23\x01\x20\x00\x6a\x24\x01"),
@@ -82,6 +84,7 @@ func testModule() []byte {
 			code("\x20\x00\x40\x00"),
 			code("\x00"),
 			code("\x10\x07"),
+			code("\x20\x00\x45\x04\x40\x41\x00\x0f\x0b", "\x41\x01\x20\x00\x41\x01\x6b\x10\x08\x6a"),
 		))
 }
 
@@ -188,6 +191,33 @@ func TestCall(t *testing.T) {
 	if !i.Linear().Denied() {
 		t.Error("the refused growth was not noted")
 	}
+}
+
+// TestMachineStackIsGivenBack lets guests recurse and come back, and looks what their stacks leave in the heap.
+func TestMachineStackIsGivenBack(t *testing.T) {
+	const depth, instances = 300_000, 4
+	m := compile(t)
+	heap := func() uint64 {
+		runtime.GC()
+		var s runtime.MemStats
+		runtime.ReadMemStats(&s)
+		return s.HeapAlloc
+	}
+	var all []*vm.Instance
+	before := heap()
+	for range instances {
+		i := instance(t, m, vm.State{}, 4)
+		all = append(all, i)
+		for _, n := range []uint64{depth, 3} {
+			if got, err := call(t, i, &vm.Meter{Budget: 100}, "deep", n); err != nil || got != n {
+				t.Fatalf("deep(%d): %d, %v", n, got, err)
+			}
+		}
+	}
+	if after := heap(); after > before+instances<<20 {
+		t.Errorf("%d instances that recursed hold %d KiB of heap", instances, (after-before)>>10)
+	}
+	runtime.KeepAlive(all)
 }
 
 func TestTrapIsTyped(t *testing.T) {
