@@ -59,6 +59,7 @@ func (x *exchange) readBody(most int64) ([]byte, error) {
 		return nil, &http.MaxBytesError{Limit: most}
 	}
 	_ = x.control.SetReadDeadline(time.Now().Add(x.s.cfg.BodyTimeout))
+	x.hold()
 	var b []byte
 	var err error
 	if n >= 0 && n <= 1<<20 { // what is claimed is allocated only while it is little
@@ -129,6 +130,9 @@ func readError(err error) error {
 	}
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return err
+	}
+	if e, ok := errors.AsType[*apiError](err); ok {
+		return e
 	}
 	return invalidf("the body could not be read")
 }

@@ -48,24 +48,15 @@ var (
 
 // executions are the runs that can be asked for: all that run, and those that ended lately.
 type executions struct {
-	keep      time.Duration
-	keepBytes int64
-
 	// mu guards all below.
 	mu    sync.Mutex
 	all   map[string]*execution
-	ended []endedRun // oldest first
-	bytes int64
-}
-
-type endedRun struct {
-	x    *execution
-	at   time.Time
-	size int64
+	ended keeping[*execution]
 }
 
 func newExecutions(keep time.Duration, keepBytes int64) *executions {
-	return &executions{keep: keep, keepBytes: keepBytes, all: map[string]*execution{}}
+	all := map[string]*execution{}
+	return &executions{all: all, ended: newKeeping(keep, keepBytes, func(x *execution) { delete(all, x.id) })}
 }
 
 func (s *Server) newExecution(x *exchange, session, language string, f *TurnFields) *execution {
@@ -83,20 +74,17 @@ func (r *executions) add(x *execution) {
 	r.all[x.id] = x
 }
 
-// finish makes the answer known, and forgets the oldest ones.
+// finish makes the answer known, and forgets what is too old or too much.
 func (r *executions) finish(x *execution) {
 	close(x.done)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	now := time.Now()
 	size := int64(len(x.answer)) + int64(x.log.size()) + keptOverhead
 	if r.all[x.id] == x {
 		x = x.kept()
 		r.all[x.id] = x
 	}
-	r.ended = append(r.ended, endedRun{x, now, size})
-	r.bytes += size
-	r.forget(now)
+	r.ended.add(x.key, x, size, time.Now())
 }
 
 // kept is what later requests can ask of a run that ended. Its contexts, which are most of its objects, are not, since
@@ -108,22 +96,11 @@ func (x *execution) kept() *execution {
 	}
 }
 
-// forget drops the oldest that ended, as far as they are too old or too large. Preconditions: mu is held.
-func (r *executions) forget(now time.Time) {
-	n := 0
-	for ; n < len(r.ended) && (r.bytes > r.keepBytes || now.Sub(r.ended[n].at) > r.keep); n++ {
-		delete(r.all, r.ended[n].x.id)
-		r.bytes -= r.ended[n].size
-		r.ended[n] = endedRun{}
-	}
-	r.ended = r.ended[n:]
-}
-
 // awaited says whether somebody may still come for a result: of a run that goes on, or that did not depend on its client.
 func (r *executions) awaited() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.forget(time.Now())
+	r.ended.trim(time.Now())
 	for _, x := range r.all {
 		select {
 		case <-x.done:

@@ -11,11 +11,9 @@ import (
 // heard no answer can ask again and nothing happens twice. Such a run is not stopped when its client leaves: the next
 // request gets its answer.
 type idempotency struct {
-	keep time.Duration
-
-	mu      sync.Mutex
+	mu      sync.Mutex // guards all below
 	entries map[requestName]*remembered
-	order   []*remembered // oldest first
+	order   keeping[*remembered]
 }
 
 // requestName is a name that a key gave a request.
@@ -33,7 +31,7 @@ type remembered struct {
 
 	// ready is closed when one of the following is set, or when nothing came of the request.
 	ready chan struct{}
-	run   *execution
+	run   string // id of an execution
 	body  []byte // of an answer with status 201
 	path  string // its Location
 }
@@ -42,7 +40,9 @@ type remembered struct {
 const maxRemembered = 10_000
 
 func newIdempotency(keep time.Duration) *idempotency {
-	return &idempotency{keep: keep, entries: map[requestName]*remembered{}}
+	i := &idempotency{entries: map[requestName]*remembered{}}
+	i.order = newKeeping(keep, maxRemembered, i.forget)
+	return i
 }
 
 // remember looks for an earlier request of the same name. When there is one, its answer is to be repeated; else this one
@@ -74,16 +74,12 @@ func (x *exchange) remember(body []byte) (*remembered, error) {
 func (i *idempotency) add(m *remembered) *remembered {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	n := 0
-	for ; n < len(i.order) && (len(i.order)-n >= maxRemembered || m.at.Sub(i.order[n].at) > i.keep); n++ {
-		i.forget(i.order[n])
-	}
-	i.order = i.order[n:]
+	i.order.trim(m.at)
 	if prior := i.entries[m.name]; prior != nil {
 		return prior
 	}
 	i.entries[m.name] = m
-	i.order = append(i.order, m)
+	i.order.add(m.name.key, m, 1, m.at)
 	return nil
 }
 
@@ -95,7 +91,7 @@ func (i *idempotency) forget(m *remembered) {
 }
 
 // settle says what came of the request.
-func (m *remembered) settle(run *execution, body []byte, path string) {
+func (m *remembered) settle(run string, body []byte, path string) {
 	if m == nil {
 		return
 	}
@@ -141,11 +137,15 @@ func (s *Server) repeat(x *exchange, m *remembered) error {
 	}
 	x.Header().Set("Idempotency-Replayed", "true")
 	switch {
-	case m.run != nil:
-		if f := streamFormat(x.r); f != formatNone {
-			return s.stream(x, m.run, f, 0, false)
+	case m.run != "":
+		run, err := s.runs.find(m.run, x.key)
+		if err != nil {
+			return fail(http.StatusGone, codeExpired, "the request of that Idempotency-Key was carried out as %s, whose result is not kept any longer", m.run)
 		}
-		return s.await(x, m.run)
+		if f := streamFormat(x.r); f != formatNone {
+			return s.stream(x, run, f, 0, false)
+		}
+		return s.await(x, run)
 	case m.body != nil:
 		x.Header().Set("Location", m.path)
 		x.writeJSON(http.StatusCreated, m.body)

@@ -110,7 +110,7 @@ func (s *Server) perform(x *exchange, run *execution, p program) error {
 	if err := s.start(x.r.Context(), run, p); err != nil {
 		return err
 	}
-	x.named.settle(run, nil, "")
+	x.named.settle(run.id, nil, "")
 	format := streamFormat(x.r)
 	if format == formatNone && prefersAsync(x.r) { // so it is detached
 		go s.drive(run, p)

@@ -38,6 +38,7 @@ type Server struct {
 	gate    *gate
 	runs    *executions
 	named   *idempotency
+	bodies  *bodies
 	audit   *audit
 	metrics *metrics
 	denials denials
@@ -89,6 +90,7 @@ func New(cfg Config) (*Server, error) {
 	s.ended, s.end = context.WithCancelCause(context.Background())
 	s.runs = newExecutions(cfg.KeepResults, cfg.KeepBytes)
 	s.named = newIdempotency(cfg.KeepResults)
+	s.bodies = newBodies(cfg.MaxBodyBytes, len(s.keys))
 	var err error
 	if s.audit, err = newAudit(cfg.AuditCode, cfg.AuditFile); err != nil {
 		return nil, fmt.Errorf("new server: %w", err)
@@ -200,6 +202,7 @@ type exchange struct {
 	route    string      // pattern of the route, "" for what has none
 	named    *remembered // by an Idempotency-Key
 	bodyRead bool        // to its end
+	held     int64       // of the body, in memory
 	status   int         // of the answer, 0 when nothing was written
 	control  *http.ResponseController
 }
@@ -253,6 +256,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{ResponseWriter: w, s: s, r: r, id: requestID(r), control: http.NewResponseController(w)}
 	defer func() {
 		x.named.abandon()
+		x.letGo()
 		s.metrics.answered(x.route, x.status)
 	}()
 	defer s.recover(x)
@@ -276,6 +280,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case s.cfg.Workers != nil && x.key != nil && !ownRoute(path):
 		s.passOn(x)
 	case s.cfg.MCP != nil && (path == "/mcp" || strings.HasPrefix(path, "/mcp/")):
+		x.hold()
 		s.cfg.MCP.ServeHTTP(x, r.WithContext(withKey(r.Context(), x.key)))
 	case s.cfg.Debug != nil && strings.HasPrefix(path, "/debug/") && x.key.Admin:
 		s.cfg.Debug.ServeHTTP(x, r)

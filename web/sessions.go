@@ -124,7 +124,7 @@ func (s *Server) createSession(x *exchange, _ echo.Context) error {
 		return err
 	}
 	location := "/v1/sessions/" + sn.id
-	x.named.settle(nil, body, location)
+	x.named.settle("", body, location)
 	x.Header().Set("Location", location)
 	x.writeJSON(http.StatusCreated, body)
 	return nil

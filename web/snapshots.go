@@ -74,6 +74,8 @@ type snapshots struct {
 	mu   sync.Mutex
 	all  map[string]*snapshot
 	held map[*Key]int // there, or being made
+	// importing are the keys that send one. It is held in memory whole, so each key sends one at a time.
+	importing map[*Key]bool
 }
 
 // maxSnapshots is how many a key may have, and maxForks how many sessions one request makes.
@@ -83,7 +85,7 @@ const (
 )
 
 func newSnapshots() *snapshots {
-	return &snapshots{all: map[string]*snapshot{}, held: map[*Key]int{}}
+	return &snapshots{all: map[string]*snapshot{}, held: map[*Key]int{}, importing: map[*Key]bool{}}
 }
 
 // enter takes one of the key's places; leave gives it back.
@@ -103,6 +105,23 @@ func (r *snapshots) leave(k *Key) {
 	if r.held[k]--; r.held[k] == 0 {
 		delete(r.held, k)
 	}
+}
+
+// beginImport is false while the key sends another one. Who began says endImport.
+func (r *snapshots) beginImport(k *Key) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.importing[k] {
+		return false
+	}
+	r.importing[k] = true
+	return true
+}
+
+func (r *snapshots) endImport(k *Key) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.importing, k)
 }
 
 func (r *snapshots) add(k *Key, session string, sn *engine.Snapshot, metadata map[string]string) (SnapshotInfo, error) {
@@ -264,6 +283,10 @@ func (s *Server) importSnapshot(x *exchange, _ echo.Context) error {
 		return err
 	}
 	defer s.work.Done()
+	if !s.snapshots.beginImport(x.key) {
+		return tooMany("this key is sending another snapshot")
+	}
+	defer s.snapshots.endImport(x.key)
 	body, err := x.upload(maxImport)
 	if err != nil {
 		return err

@@ -1,0 +1,73 @@
+package web
+
+import (
+	"io"
+	"sync"
+)
+
+// bodies bounds what is held in memory of the bodies of requests, read and not yet answered. All keys together may have
+// most, one of them a half of it, and each has its equal part whatever the others have.
+type bodies struct {
+	most, part int64
+
+	mu   sync.Mutex
+	all  int64
+	held map[*Key]int64
+}
+
+// maxBodies is how many of the largest there may be.
+const maxBodies = 16
+
+func newBodies(largest int64, keys int) *bodies {
+	most := maxBodies * largest
+	return &bodies{most: most, part: most / int64(keys), held: map[*Key]int64{}}
+}
+
+// take notes n bytes more, unless they are too many.
+func (b *bodies) take(k *Key, n int64) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	held := b.held[k] + n
+	if held > b.most/2 || b.all+n > b.most && held > b.part {
+		return false
+	}
+	b.all += n
+	b.held[k] = held
+	return true
+}
+
+func (b *bodies) give(k *Key, n int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.all -= n
+	if b.held[k] -= n; b.held[k] == 0 {
+		delete(b.held, k)
+	}
+}
+
+// heldBody is a body that is kept as it is read, until its request is answered.
+type heldBody struct {
+	io.ReadCloser
+	x *exchange
+}
+
+// hold is for handlers that keep what they read of the body.
+func (x *exchange) hold() { x.r.Body = heldBody{x.r.Body, x} }
+
+func (b heldBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if n > 0 {
+		if !b.x.s.bodies.take(b.x.key, int64(n)) {
+			return 0, tooMany("the bodies of this key's requests that are under way are too large together: wait for their answers")
+		}
+		b.x.held += int64(n)
+	}
+	return n, err
+}
+
+// letGo is called when the request is answered.
+func (x *exchange) letGo() {
+	if x.held > 0 {
+		x.s.bodies.give(x.key, x.held)
+	}
+}
