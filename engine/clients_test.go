@@ -125,3 +125,37 @@ RemoteProtocolError RemoteProtocolError RemoteProtocolError ReadTimeout ConnectE
 		t.Errorf("what could not be reached is not on record: %+v", res.HTTPRequests)
 	}
 }
+
+// TestFetchStreams: bodies are streams both ways, and URLs that need no network need none. What is printed is what Node prints.
+func TestFetchStreams(t *testing.T) {
+	url, policy := site(t)
+	res := run(t, engine.Job{Language: engine.JavaScript, Inputs: map[string]any{"BASE": url}, Network: policy, Code: `
+const fails = async (f) => { try { return await f(); } catch (e) { return e.name; } };
+let text = "";
+for await (const part of (await fetch(BASE + "/stream")).body.pipeThrough(new TextDecoderStream())) text += part;
+console.log(text.split("\n").length);
+const [a, b] = (await fetch(BASE + "/large")).body.tee();
+console.log((await new Response(a).text()).length, (await new Response(b).arrayBuffer()).byteLength);
+let n = 0;
+await (await fetch(BASE + "/large")).body.pipeTo(new WritableStream({ write(chunk) { n += chunk.length; } }));
+console.log(n);
+const parts = ["x", "y", "z"];
+const up = new ReadableStream({ pull(c) { parts.length ? c.enqueue(new TextEncoder().encode(parts.shift())) : c.close(); } });
+console.log(await (await fetch(BASE + "/form", { method: "POST", body: up, duplex: "half" })).text());
+console.log(await fails(() => fetch(BASE + "/form", { method: "POST", duplex: "half", body: new ReadableStream({ start(c) { c.error(new Error("mine")); } }) })));
+const stuck = new ReadableStream({ pull() { return new Promise(() => {}); } });
+console.log(await fails(() => fetch(BASE + "/form", { method: "POST", duplex: "half", body: stuck, signal: AbortSignal.timeout(30) })));
+const r = await fetch(BASE + "/json");
+console.log(await fails(() => r.headers.set("a", "b")), r.body instanceof ReadableStream, r.bodyUsed);
+r.body.getReader();
+console.log(await fails(() => r.text()));
+console.log(await (await fetch("data:text/plain;base64,aGk=")).text(), (await fetch("data:,%C3%BC")).headers.get("content-type"));
+const blob = URL.createObjectURL(new Blob(["bb"], { type: "text/q" }));
+console.log(await (await fetch(blob)).text(), (URL.revokeObjectURL(blob), await fails(() => fetch(blob))));
+console.log(await fails(() => fetch("file:///etc/passwd")), await fails(() => fetch(BASE, { method: "TRACE" })), await fails(() => fetch(BASE, { redirect: "maybe" })));
+`})
+	want := "6\n1048576 1048576\n1048576\nxyz\nTypeError\nTimeoutError\nTypeError true false\nTypeError\nhi text/plain;charset=US-ASCII\nbb TypeError\nTypeError TypeError TypeError\n"
+	if d := cmp.Diff(want, res.Stdout); d != "" {
+		t.Errorf("stdout (-want +got):\n%s%s", d, res.Stderr)
+	}
+}

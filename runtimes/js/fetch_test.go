@@ -64,7 +64,7 @@ func TestFetch(t *testing.T) {
 		await fetch(new URL("http://u/"), { method: "delete" });
 		const f = new FormData(); f.append("k", "v");
 		await fetch("http://f/", { method: "POST", body: f });
-		await fetch("http://g/", { method: "POST", body: (async function* () { yield "a"; yield "b"; })() });
+		await fetch("http://g/", { method: "POST", duplex: "half", body: (async function* () { yield "a"; yield "b"; })() });
 		const both = await Promise.all([fetch("http://one/"), fetch("http://two/")]);
 		console.log(both.map((r) => r.status));
 		console.log(await (await fetch("http://b/")).arrayBuffer().then((b) => b.byteLength), p instanceof Response);
@@ -76,6 +76,9 @@ func TestFetch(t *testing.T) {
 	for _, f := range requests {
 		line := f.Method + " " + f.URL + f.Redirect
 		for _, h := range f.Headers {
+			if h[0] == "accept" && h[1] == "*/*" { // unless the program says what it takes
+				continue
+			}
 			if h[0] != "content-type" || !strings.HasPrefix(h[1], "multipart") {
 				line += " " + h[0] + "=" + h[1]
 			}

@@ -17,7 +17,7 @@ import (
 // builtins are the node: modules, which the image holds ready. Each has an object of its name in guest/modules.js.
 var builtins = []string{
 	"assert", "assert/strict", "buffer", "console", "crypto", "events", "fs", "fs/promises", "module", "os", "path", "path/posix",
-	"perf_hooks", "process", "querystring", "readline", "readline/promises", "stream", "stream/promises", "string_decoder", "timers",
+	"perf_hooks", "process", "querystring", "readline", "readline/promises", "stream", "stream/promises", "stream/web", "string_decoder", "timers",
 	"timers/promises", "url", "util", "util/types", "async_hooks", "worker_threads", "child_process",
 }
 

@@ -323,7 +323,10 @@
       return b;
     }
     static bytes(blob) { return blob.#bytes; }
-    stream() { throw cloche.unavailable("Blob.stream", "there are no web streams; use arrayBuffer() or text()"); }
+    stream() {
+      const pieces = [new Uint8Array(this.#bytes)].values();
+      return cloche.byteStream(async () => pieces.next().value);
+    }
     get [Symbol.toStringTag]() { return "Blob"; }
     [custom](depth, options, inspect) { return `Blob ${inspect({ size: this.size, type: this.type }, options)}`; }
   }

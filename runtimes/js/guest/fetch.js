@@ -13,7 +13,7 @@
   const none = new Uint8Array(0);
   // What Node calls the causes of failures.
   const codes = {
-    __proto__: null, PermissionError: "EACCES", ResolveError: "ENOTFOUND", ConnectionRefusedError: "ECONNREFUSED",
+    __proto__: null, PermissionError: "EACCES", ResolveError: "ENOTFOUND", TLSError: "EPROTO", ProtocolError: "HPE_INVALID_CONSTANT", ConnectionRefusedError: "ECONNREFUSED",
     ConnectionResetError: "ECONNRESET", ConnectionError: "ECONNABORTED", TimeoutError: "ETIMEDOUT", CertificateError: "ERR_TLS_CERT_ALTNAME_INVALID",
   };
 
@@ -22,46 +22,59 @@
   class Headers {
     #map = new Map(); // lower case -> [values]
     #given = new Map(); // lower case -> the name as it was given, for inspect
+    #fixed = false; // those of an answer, which nobody may change
     constructor(init = undefined) {
-      if (init === undefined || init === null) return;
-      if (typeof init !== "object") throw cloche.wrongType("init", "an object", init);
+      if (init === undefined) return;
+      if (typeof init !== "object" && typeof init !== "function" || init === null) {
+        throw new TypeError("Headers constructor: Argument 1 could not be converted to one of: sequence<sequence<ByteString>>, record<ByteString, ByteString>.");
+      }
       if (init instanceof Headers) {
         for (const [name, values] of init.#map) this.#map.set(name, [...values]);
         this.#given = new Map(init.#given);
       } else if (typeof init[Symbol.iterator] === "function") {
         for (const pair of init) {
-          if (pair.length !== 2) throw new TypeError("Headers constructor: expected name/value pair to be length 2");
-          this.append(pair[0], pair[1]);
+          const [name, value, ...more] = pair;
+          if (pair.length < 2 || more.length > 0) throw new TypeError(`Headers constructor: expected name/value pair to be length 2, found ${pair.length}.`);
+          this.append(name, value);
         }
       } else {
         for (const name of Object.keys(init)) this.append(name, init[name]);
       }
     }
-    #name(name) {
+    #name(name, method) {
       name = `${name}`;
-      if (!token.test(name)) throw new TypeError(`Headers: ${cloche.quote(name)} is an invalid header name.`);
+      if (!token.test(name)) throw new TypeError(`Headers.${method}: ${cloche.stringify(name)} is an invalid header name.`);
       const lower = name.toLowerCase();
       if (!this.#map.has(lower)) this.#given.set(lower, name);
       return lower;
     }
-    #value(name, value) {
+    #value(value, method) {
       value = `${value}`.replace(/^[\t\n\r ]+|[\t\n\r ]+$/g, "");
-      if (/[\0\n\r]/.test(value)) throw new TypeError(`Headers: the value of ${name} is invalid.`);
+      const wide = /[^\0-\xff]/.exec(value);
+      if (wide) throw new TypeError(`Cannot convert argument to a ByteString because the character at index ${wide.index} has a value of ${value.charCodeAt(wide.index)} which is greater than 255.`);
+      if (/[\0\n\r]/.test(value)) throw new TypeError(`Headers.${method}: ${cloche.stringify(value)} is an invalid header value.`);
       return value;
     }
+    #change() { if (this.#fixed) throw new TypeError("immutable"); }
+    static fix(headers) { headers.#fixed = true; }
     append(name, value) {
-      name = this.#name(name);
-      value = this.#value(name, value);
+      this.#change();
+      name = this.#name(name, "append");
+      value = this.#value(value, "append");
       if (this.#map.has(name)) this.#map.get(name).push(value);
       else this.#map.set(name, [value]);
     }
-    delete(name) { this.#map.delete(this.#name(name)); }
-    get(name) { return this.#map.get(this.#name(name))?.join(", ") ?? null; }
+    delete(name) {
+      this.#change();
+      this.#map.delete(this.#name(name, "delete"));
+    }
+    get(name) { return this.#map.get(this.#name(name, "get"))?.join(", ") ?? null; }
     getSetCookie() { return [...this.#map.get("set-cookie") ?? []]; }
-    has(name) { return this.#map.has(this.#name(name)); }
+    has(name) { return this.#map.has(this.#name(name, "has")); }
     set(name, value) {
-      name = this.#name(name);
-      this.#map.set(name, [this.#value(name, value)]);
+      this.#change();
+      name = this.#name(name, "set");
+      this.#map.set(name, [this.#value(value, "set")]);
     }
     forEach(fn, self) { for (const [name, value] of this) fn.call(self, value, name, this); }
     *entries() {
@@ -81,9 +94,21 @@
     }
   }
 
+  const { fix } = Headers;
+  delete Headers.fix;
+
   class FormData {
     #list = [];
-    append(name, value, filename) { this.#list.push([`${name}`, this.#value(value, filename)]); }
+    constructor(form = undefined) {
+      if (form !== undefined) throw new TypeError("FormData constructor: Argument 1 could not be converted to: undefined.");
+    }
+    append(...given) { this.#list.push(this.#entry("append", given)); }
+    #entry(method, given) {
+      const [name, value, filename] = given;
+      if (given.length < 2) throw new TypeError(`FormData.${method}: 2 arguments required, but only ${given.length} found.`);
+      if (given.length > 2 && !(value instanceof Blob)) throw new TypeError(`Failed to execute '${method}' on 'FormData': parameter 2 is not of type 'Blob'`);
+      return [`${name}`, this.#value(value, filename)];
+    }
     #value(value, filename) {
       if (!(value instanceof Blob)) return `${value}`;
       return value instanceof File && filename === undefined ? value : new File([value], filename ?? "blob", { type: value.type });
@@ -92,11 +117,15 @@
     get(name) { return this.#list.find(([n]) => n === `${name}`)?.[1] ?? null; }
     getAll(name) { return this.#list.filter(([n]) => n === `${name}`).map(([, v]) => v); }
     has(name) { return this.#list.some(([n]) => n === `${name}`); }
-    set(name, value, filename) {
-      const i = this.#list.findIndex(([n]) => n === `${name}`);
-      if (i < 0) return this.append(name, value, filename);
-      this.#list[i][1] = this.#value(value, filename);
-      this.#list = this.#list.filter(([n], j) => j <= i || n !== `${name}`);
+    set(...given) {
+      const entry = this.#entry("set", given);
+      const i = this.#list.findIndex(([n]) => n === entry[0]);
+      if (i < 0) {
+        this.#list.push(entry);
+        return;
+      }
+      this.#list[i] = entry;
+      this.#list = this.#list.filter(([n], j) => j <= i || n !== entry[0]);
     }
     forEach(fn, self) { for (const [n, v] of this.#list) fn.call(self, v, n, this); }
     *entries() { yield* this.#list.map((pair) => [...pair]); }
@@ -115,19 +144,24 @@
     if (ArrayBuffer.isView(body)) return { bytes: Buffer.from(new Uint8Array(body.buffer, body.byteOffset, body.byteLength)) };
     if (cloche.is.arrayBuffer(body)) return { bytes: Buffer.from(new Uint8Array(body)) };
     if (body instanceof FormData) return multipart(body);
-    if (typeof body === "object" && (typeof body[Symbol.asyncIterator] === "function" || typeof body[Symbol.iterator] === "function")) return { source: body };
+    if (cloche.isReadable(body)) {
+      if (body.locked || cloche.isDisturbed(body)) throw new TypeError("Response body object should not be disturbed or locked");
+      return { stream: body };
+    }
+    if (typeof body[Symbol.asyncIterator] === "function") return { source: body };
     return { bytes: Buffer.from(`${body}`), type: "text/plain;charset=UTF-8" };
   }
 
   function multipart(form) {
     const boundary = `----cloche${cloche.cryptoModule.randomBytes(12).toString("hex")}`;
     const escapes = { '"': "%22", "\r": "%0D", "\n": "%0A" };
+    const lines = (s) => s.replace(/\r\n|\r|\n/g, "\r\n");
     const quoted = (s) => `"${s.replace(/["\r\n]/g, (c) => escapes[c])}"`;
     const parts = [];
     for (const [name, value] of form) {
-      parts.push(Buffer.from(`--${boundary}\r\nContent-Disposition: form-data; name=${quoted(name)}`));
+      parts.push(Buffer.from(`--${boundary}\r\nContent-Disposition: form-data; name=${quoted(lines(name))}`));
       if (typeof value === "string") {
-        parts.push(Buffer.from(`\r\n\r\n${value.replace(/\r\n|\r|\n/g, "\r\n")}\r\n`));
+        parts.push(Buffer.from(`\r\n\r\n${lines(value)}\r\n`));
       } else {
         parts.push(Buffer.from(`; filename=${quoted(value.name)}\r\nContent-Type: ${value.type || "application/octet-stream"}\r\n\r\n`),
           cloche.blobBytes(value), Buffer.from("\r\n"));
@@ -137,9 +171,15 @@
     return { bytes: Buffer.concat(parts), type: `multipart/form-data; boundary=${boundary}` };
   }
 
+  // All bytes of what gives them in pieces. What a program's iterator gives may be text, a stream's chunks not.
   async function gather(source) {
     const parts = [];
-    for await (const part of source) parts.push(typeof part === "string" ? Buffer.from(part) : part);
+    const strict = cloche.isReadable(source);
+    for await (const part of source) {
+      if (typeof part === "string" && !strict) parts.push(Buffer.from(part));
+      else if (part instanceof Uint8Array) parts.push(part);
+      else throw new TypeError("Received non-Uint8Array chunk");
+    }
     return Buffer.concat(parts);
   }
 
@@ -176,82 +216,35 @@
     }
   }
 
-  // Enough of a ReadableStream, where there is none: bytes come from `next`, which gives undefined at their end.
-  function readable(next, cancel) {
-    if (typeof globalThis.ReadableStream === "function") {
-      return new ReadableStream({
-        async pull(controller) {
-          const piece = await next();
-          if (piece === undefined) controller.close();
-          else controller.enqueue(piece);
-        },
-        cancel,
-      }, { highWaterMark: 0 });
-    }
-    let locked = false;
-    const reader = () => {
-      if (locked) throw new TypeError("Invalid state: ReadableStream is locked");
-      locked = true;
-      let closed;
-      return {
-        closed: new Promise((resolve) => { closed = resolve; }),
-        async read() {
-          const value = await next();
-          if (value === undefined) closed();
-          return { done: value === undefined, value };
-        },
-        releaseLock() { locked = false; },
-        async cancel() { cancel(); closed(); },
-      };
-    };
-    return {
-      get locked() { return locked; },
-      getReader: reader,
-      async cancel() { cancel(); },
-      async *[Symbol.asyncIterator]() {
-        reader();
-        try {
-          for (let piece; (piece = await next()) !== undefined;) yield piece;
-        } finally {
-          cancel();
-        }
-      },
-    };
-  }
-
   // What Request and Response share.
   class Body {
-    #content;
+    #content; // {bytes}, {source}, {stream}, or nothing of them
     #used = false;
-    #stream;
     constructor(body) { this.#content = extract(body); }
     get body() {
-      const { bytes, source } = this.#content;
+      const { bytes, source, stream } = this.#content;
+      if (stream !== undefined) return stream;
       if (bytes === undefined && source === undefined) return null;
-      if (this.#stream === undefined) {
-        let iterator;
-        const next = async () => {
-          this.#used = true;
-          iterator ??= source === undefined ? [bytes][Symbol.iterator]() : source[Symbol.asyncIterator]?.() ?? source[Symbol.iterator]();
-          const { done, value } = await iterator.next();
-          if (done) return undefined;
-          return typeof value === "string" ? new Uint8Array(Buffer.from(value)) : new Uint8Array(value);
-        };
-        this.#stream = readable(next, () => {
-          this.#used = true;
-          iterator?.return?.();
-          source?.cancel?.();
-        });
-      }
-      return this.#stream;
+      const iterator = source === undefined ? [bytes].values() : source[Symbol.asyncIterator]();
+      const made = cloche.byteStream(async () => {
+        const { done, value } = await iterator.next();
+        if (done) return undefined;
+        return typeof value === "string" ? Buffer.from(value) : value;
+      }, async (reason) => {
+        await iterator.return?.(reason);
+        source?.cancel?.();
+      });
+      this.#content = { stream: made, type: this.#content.type };
+      if (this.#used) made.cancel();
+      return made;
     }
-    get bodyUsed() { return this.#used; }
+    get bodyUsed() { return this.#used || this.#content.stream !== undefined && cloche.isDisturbed(this.#content.stream); }
     async bytes() {
-      if (this.#used || this.#stream?.locked) throw new TypeError("Body is unusable: Body has already been read");
-      const { bytes, source } = this.#content;
-      if (bytes === undefined && source === undefined) return new Uint8Array(0);
+      const { bytes, source, stream } = this.#content;
+      if (this.bodyUsed || stream?.locked) throw new TypeError("Body is unusable: Body has already been read");
+      if (bytes === undefined && source === undefined && stream === undefined) return new Uint8Array(0);
       this.#used = true;
-      return new Uint8Array(bytes ?? await gather(source));
+      return new Uint8Array(bytes ?? await gather(source ?? stream));
     }
     async arrayBuffer() { return (await this.bytes()).buffer; }
     async text() { return new TextDecoder().decode(await this.bytes()); }
@@ -260,44 +253,27 @@
     async formData() {
       const type = this.headers.get("content-type") ?? "";
       if (type.startsWith("multipart/form-data")) return fromMultipart(type, Buffer.from(await this.bytes()));
-      if (!type.startsWith("application/x-www-form-urlencoded")) throw new TypeError(`Could not parse content as FormData: its type is ${type || "not given"}`);
+      if (!type.startsWith("application/x-www-form-urlencoded")) throw new TypeError('Content-Type was not one of "multipart/form-data" or "application/x-www-form-urlencoded".');
       const form = new FormData();
       for (const [n, v] of new URLSearchParams(await this.text())) form.append(n, v);
       return form;
     }
     static of(b) { return b.#content; }
     static share(from, to) {
-      if (from.#used || from.#stream?.locked) throw new TypeError("Response.clone: Body has already been consumed.");
-      if (from.#content.source !== undefined) from.#content = { ...from.#content, source: shared(from.#content.source) };
+      const { bytes, source, stream, type } = from.#content;
+      if (from.bodyUsed || stream?.locked) throw new TypeError("Response.clone: Body has already been consumed.");
       to.#content = from.#content;
+      if (bytes !== undefined || source === undefined && stream === undefined) return;
+      const [mine, other] = from.body.tee();
+      from.#content = { stream: mine, type };
+      to.#content = { stream: other, type };
     }
     static take(from, to) {
-      if (from.#used) throw new TypeError("Cannot construct a Request with a Request object that has already been used.");
+      const { bytes, source, stream } = from.#content;
+      if (from.bodyUsed || stream?.locked) throw new TypeError("Cannot construct a Request with a Request object that has already been used.");
       to.#content = from.#content;
-      if (from.#content.bytes !== undefined || from.#content.source !== undefined) from.#used = true;
+      if (bytes !== undefined || source !== undefined || stream !== undefined) from.#used = true;
     }
-  }
-
-  // A source that can be read several times: what one reader has read is kept for the others.
-  function shared(source) {
-    if (source.kept !== undefined) return source;
-    const kept = [];
-    const iterator = source[Symbol.asyncIterator]?.() ?? source[Symbol.iterator]();
-    let last = Promise.resolve();
-    const more = () => (last = last.then(async () => {
-      const { done, value } = await iterator.next();
-      kept.push(done ? undefined : value);
-    }));
-    return {
-      kept,
-      async *[Symbol.asyncIterator]() {
-        for (let i = 0; ; i++) {
-          while (kept.length <= i) await more();
-          if (kept[i] === undefined) return;
-          yield kept[i];
-        }
-      },
-    };
   }
 
   // Reads a multipart body (RFC 7578).
@@ -334,6 +310,28 @@
 
   const methods = ["DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT"];
 
+  // What the settings of a request may be, the usual first. Most have no effect here.
+  const settings = {
+    redirect: ["follow", "manual", "error"],
+    credentials: ["same-origin", "omit", "include"],
+    cache: ["default", "no-store", "reload", "no-cache", "force-cache", "only-if-cached"],
+    mode: ["cors", "same-origin", "no-cors"],
+    referrerPolicy: ["", "no-referrer", "no-referrer-when-downgrade", "same-origin", "origin", "strict-origin", "origin-when-cross-origin",
+      "strict-origin-when-cross-origin", "unsafe-url"],
+  };
+  function settingsOf(init, from) {
+    const chosen = { referrer: "about:client", integrity: "", keepalive: false };
+    for (const name of Object.keys(settings)) {
+      const value = init?.[name];
+      chosen[name] = value === undefined ? from?.[name] ?? settings[name][0] : `${value}`;
+      if (name === "mode" && chosen[name] === "navigate") throw new TypeError("Request constructor: invalid request mode navigate.");
+      if (!settings[name].includes(chosen[name])) throw new TypeError(`Request constructor: ${chosen[name]} is not an accepted type. Expected one of ${settings[name].join(", ")}.`);
+    }
+    if (init?.integrity !== undefined) chosen.integrity = `${init.integrity}`;
+    if (init?.keepalive !== undefined) chosen.keepalive = !!init.keepalive;
+    return chosen;
+  }
+
   class Request extends Body {
     #url;
     #method;
@@ -351,7 +349,11 @@
       let method = `${init?.method ?? from?.method ?? "GET"}`;
       if (!token.test(method)) throw new TypeError(`'${method}' is not a valid HTTP method.`);
       if (methods.includes(method.toUpperCase()) || method.toLowerCase() === "patch" && method === "PATCH") method = method.toUpperCase();
+      if (/^(connect|trace|track)$/i.test(method)) throw new TypeError(`'${method}' HTTP method is unsupported.`);
       const body = init?.body ?? null;
+      if (body !== null && typeof body === "object" && init.duplex === undefined && (cloche.isReadable(body) || typeof body[Symbol.asyncIterator] === "function")) {
+        throw new TypeError("RequestInit: duplex option is required when sending a body.");
+      }
       const has = body !== null || from !== undefined && from.body !== null;
       if (has && (method === "GET" || method === "HEAD")) throw new TypeError("Request with GET/HEAD method cannot have body.");
       if (url.username || url.password) throw new TypeError(`Request cannot be constructed from a URL that includes credentials: ${url.href}`);
@@ -361,7 +363,10 @@
       this.#method = method;
       this.#headers = new Headers(init?.headers ?? from?.headers);
       this.#signal = init?.signal ?? from?.signal ?? new AbortController().signal;
-      this.#init = { redirect: "follow", credentials: "same-origin", cache: "default", mode: "cors", referrer: "about:client", integrity: "", keepalive: false, ...init };
+      this.#init = settingsOf(init, from?.#init);
+      if (this.#signal !== null && !(this.#signal instanceof AbortSignal)) {
+        throw new TypeError("Failed to construct 'Request': member signal is not of type AbortSignal.");
+      }
       const { type } = contentOf(this);
       if (type && !this.#headers.has("content-type")) this.#headers.set("content-type", type);
     }
@@ -376,6 +381,9 @@
     get referrer() { return this.#init.referrer; }
     get integrity() { return this.#init.integrity; }
     get keepalive() { return this.#init.keepalive; }
+    get referrerPolicy() { return this.#init.referrerPolicy; }
+    get destination() { return ""; }
+    get duplex() { return "half"; }
     clone() {
       const r = new Request(this.url, { ...this.#init, method: this.#method, headers: this.#headers, signal: this.#signal, body: undefined });
       share(this, r);
@@ -396,12 +404,13 @@
     #redirected = false;
     #type = "default";
     constructor(body = null, init = undefined) {
-      const status = init?.status ?? 200;
-      if (!Number.isInteger(status) || status < 200 || status > 599) throw new RangeError('init["status"] must be in the range of 200 to 599, inclusive.');
+      const status = init?.status === undefined ? 200 : Math.trunc(Number(init.status));
+      if (!(status >= 200 && status <= 599)) throw new RangeError('init["status"] must be in the range of 200 to 599, inclusive.');
       if (body !== null && [101, 103, 204, 205, 304].includes(status)) throw new TypeError(`Response constructor: Invalid response status code ${status}`);
       super(body);
       this.#status = status;
       this.#text = `${init?.statusText ?? ""}`;
+      if (/[^\t\x20-\x7e\x80-\xff]/.test(this.#text)) throw new TypeError("Invalid statusText");
       this.#headers = new Headers(init?.headers);
       const { type } = contentOf(this);
       if (type && !this.#headers.has("content-type")) this.#headers.set("content-type", type);
@@ -417,16 +426,28 @@
       r.#type = "error";
       return r;
     }
-    static redirect(url, status = 302) { return new Response(null, { status, headers: { location: new URL(`${url}`).href } }); }
+    static redirect(url, status = 302) {
+      let location;
+      try {
+        location = new URL(`${url}`).href;
+      } catch (cause) {
+        throw new TypeError(`Failed to parse URL from ${url}`, { cause });
+      }
+      if (![301, 302, 303, 307, 308].includes(status)) throw new RangeError(`Invalid status code ${status}`);
+      const r = new Response(null, { status, headers: { location } });
+      fix(r.headers);
+      return r;
+    }
     static received(reply, bytes) {
       const empty = [101, 103, 204, 205, 304].includes(reply.status);
-      if (empty) bytes.cancel?.();
+      if (empty) bytes?.cancel?.();
       const r = new Response(empty ? null : bytes, { headers: reply.headers ?? [] });
       r.#status = reply.status;
       r.#text = reply.statusText ?? "";
       r.#url = reply.url ?? "";
       r.#redirected = !!reply.redirected;
       r.#type = "basic";
+      fix(r.#headers);
       return r;
     }
     get status() { return this.#status; }
@@ -482,16 +503,63 @@
     });
   }
 
-  async function fetch(input, init) {
+  const race = Promise.race.bind(Promise);
+  const aborted = (signal) => new Promise((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+
+  // The answer to a data: URL, which nobody need be asked for (Fetch, "data: URL processor").
+  function fromData(url) {
+    const fail = (why) => { throw new TypeError("fetch failed", { cause: new Error(why) }); };
+    const [, head, text] = /^data:([^,]*),([^#]*)/.exec(url.href) ?? fail("invalid data: URL: it has no comma");
+    let body = Buffer.from(percentDecoded(text));
+    let type = head.trim();
+    const base64 = /;\s*base64$/i.exec(type);
+    if (base64) {
+      type = type.slice(0, base64.index);
+      try {
+        body = Buffer.from(atob(body.toString("latin1")), "latin1");
+      } catch {
+        fail("invalid data: URL: it is not base64");
+      }
+    }
+    if (type.startsWith(";")) type = `text/plain${type}`;
+    if (!/^[^/\s;]+\/[^/\s;]+/.test(type)) type = "text/plain;charset=US-ASCII";
+    return received({ status: 200, statusText: "OK", headers: [["content-type", type]], url: url.href.replace(/#.*$/, "") }, new Uint8Array(body));
+  }
+  function percentDecoded(text) {
+    const parts = text.split(/%([0-9a-fA-F]{2})/);
+    return Buffer.concat(parts.map((part, i) => i % 2 ? Buffer.from([Number.parseInt(part, 16)]) : Buffer.from(part)));
+  }
+
+  // The answer to a URL of URL.createObjectURL.
+  function fromBlob(url, method) {
+    const blob = cloche.blobOf(url.href.replace(/#.*$/, ""));
+    if (blob === undefined || method !== "GET") throw new TypeError("fetch failed", { cause: new Error("there is no such blob, or it is not asked for by GET") });
+    const bytes = new Uint8Array(cloche.blobBytes(blob));
+    return received({ status: 200, statusText: "OK", headers: [["content-length", `${blob.size}`], ["content-type", blob.type]], url: url.href }, bytes);
+  }
+
+  async function fetch(input, init = undefined) {
     const called = {};
     Error.captureStackTrace(called, fetch);
     const request = new Request(input, init);
     const { signal } = request;
     signal?.throwIfAborted?.();
     const headers = [...request.headers];
-    let { bytes, source } = contentOf(request);
-    if (source !== undefined) bytes = await gather(source);
+    if (!request.headers.has("accept")) headers.push(["accept", "*/*"]);
     const url = new URL(request.url);
+    if (url.protocol === "data:") return fromData(url);
+    if (url.protocol === "blob:") return fromBlob(url, request.method);
+    let { bytes, source, stream } = contentOf(request);
+    if (source !== undefined || stream !== undefined) {
+      try {
+        bytes = await race([gather(source ?? stream), aborted(signal)]);
+      } catch (cause) {
+        if (signal.aborted) throw signal.reason;
+        throw new TypeError("fetch failed", { cause });
+      }
+    }
     url.hash = "";
     const header = { method: request.method, url: url.href, headers, async: true };
     if (request.redirect !== "follow") header.redirect = request.redirect;
@@ -506,7 +574,8 @@
     try {
       const length = new DataView(reply).getUint32(0, true);
       const head = cloche.parse(cloche.decode("utf8", reply, 4, length));
-      return received(head, head.stream ? new Stream(head.stream, signal) : new Uint8Array(reply, 4 + length));
+      const body = head.stream ? new Stream(head.stream, signal) : new Uint8Array(reply, 4 + length);
+      return received(head, request.method === "HEAD" ? null : body);
     } catch (cause) {
       throw new TypeError("fetch failed: the host's answer is malformed", { cause });
     }

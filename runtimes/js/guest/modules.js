@@ -28,6 +28,7 @@
     "readline/promises": cloche.readline.promises,
     "stream": cloche.stream,
     "stream/promises": cloche.stream.promises,
+    "stream/web": cloche.webStreams,
     "string_decoder": { StringDecoder: cloche.StringDecoder },
     "timers": timersModule,
     "timers/promises": cloche.timersPromises,

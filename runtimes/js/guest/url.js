@@ -499,6 +499,9 @@
     return cloche.nodeError(TypeError, "ERR_INVALID_URL", "Invalid URL", base === undefined ? { input } : { input, base });
   }
 
+  const blobs = new Map(); // what URL.createObjectURL named
+  cloche.blobOf = (url) => blobs.get(url);
+
   class URL {
     #url;
     #params;
@@ -522,7 +525,13 @@
         return null;
       }
     }
-    static createObjectURL() { throw cloche.unavailable("URL.createObjectURL", "there is no browser"); }
+    static createObjectURL(blob) {
+      if (!(blob instanceof Blob)) throw cloche.wrongType("obj", "an instance of Blob", blob);
+      const url = `blob:nodedata:${cloche.cryptoModule.randomUUID()}`;
+      blobs.set(url, blob);
+      return url;
+    }
+    static revokeObjectURL(url) { blobs.delete(`${url}`); }
     get href() { return serialize(this.#url); }
     set href(text) {
       const url = parse(`${text}`);
