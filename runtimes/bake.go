@@ -321,7 +321,7 @@ func (b *Baked) boot(ctx context.Context, s Spec, prog program, data, dir string
 		return err
 	}
 	memory, _ := inst.Memory().Read(0, inst.Memory().Size())
-	return os.WriteFile(filepath.Join(dir, imageFile), memory, 0o600)
+	return memimage.Write(filepath.Join(dir, imageFile), memory)
 }
 
 // loadData does what instantiation would have done with the data segments.

@@ -387,12 +387,14 @@ func (l *Linear) Load(d *Delta) error {
 	l.grow(max(d.size, l.size))
 	l.private.known, l.written.known = false, false
 	l.setFrozen(d)
+	copied := 0
 	for _, e := range d.extents {
 		if !l.tryMap(a, e) {
 			copy(l.base[uint64(e.at)*hostPage:], a.page(e.slot, e.n))
+			copied += int(e.n)
 		}
 	}
-	return l.watch(int(d.pages))
+	return l.watch(copied)
 }
 
 // thaw takes back what Load and Save have mapped, and forgets what was saved.
@@ -419,10 +421,14 @@ func (l *Linear) eachChanged(do func(offset, length uint64) error) error {
 	if !l.tracked() {
 		return do(0, l.size)
 	}
-	if err := l.written.update(l.size, l.eachWritten); err != nil {
+	list, look := &l.private, l.eachPrivate
+	if l.watched {
+		list, look = &l.written, l.eachWritten
+	}
+	if err := list.update(l.size, look); err != nil {
 		return err
 	}
-	return l.written.each(do)
+	return list.each(do)
 }
 
 // Watch lets the system note from now on which pages are written, where it can, so that the next Save costs what is
@@ -435,7 +441,7 @@ func (l *Linear) Watch() (*Delta, error) {
 		l.setFrozen(d)
 		d.Release()
 	}
-	return l.frozen.Retain(), l.watch(noPage)
+	return l.frozen.Retain(), l.watch(int(pages(l.private.list)))
 }
 
 // Merge is newer with the pages of older that it does not have: the two parts that EachSince divides a delta into.

@@ -61,12 +61,14 @@ type Linear struct {
 	pin      []byte // what Reallocate answers next instead of growing; see Rewind
 
 	// What Save and Load keep; see delta.go.
-	frozen  *Delta   // what the memory was at the last of them, or nil
-	mapped  []extent // the stretches of it that are mapped from the arena
-	watched bool     // the system notes which pages are written
-	written pageList // private pages that are not protected
+	frozen     *Delta   // what the memory was at the last of them, or nil
+	mapped     []extent // the stretches of it that are mapped from the arena
+	registered bool     // some of it is with the system's watcher
+	watched    bool     // all of it is, and so the system notes which pages are written
+	written    pageList // then: private pages that are not protected
 
 	private pageList // private pages
+	resets  uint     // that wrote private pages back
 	bound   bool     // the goroutine is kept on its thread; see While
 }
 

@@ -55,9 +55,14 @@ func (l *Linear) PrivateBytes() (uint64, error) {
 	return uint64(pages(l.private.list)) * hostPage, err
 }
 
-// keepClean is the number of bytes in private pages that a reset keeps although the last run did not change them: what
-// small programs differ in. More of them come from one large program; they would cost every later reset.
-const keepClean = 512 << 10
+const (
+	// keepClean is the number of bytes in private pages that a reset keeps although the last run did not change them: what
+	// small programs differ in. More of them come from one large program; they would cost every later reset.
+	keepClean = 512 << 10
+	// cleanings is how often a reset keeps none of these: once in so many. Comparing a page costs about a tenth of what it
+	// costs to make it private again, so what small programs no longer use is gone soon, and what they use seldom missed.
+	cleanings = 128
+)
 
 // writeBack gives private pages the image's bytes. Pages that the run changed are written to and stay, up to
 // l.keep of them; of the others, and of those that were not changed, the private copy is dropped. All must be in the image's
@@ -67,6 +72,9 @@ func (l *Linear) writeBack() error {
 		return err
 	}
 	image, changed, clean := l.image.Bytes(), uint64(l.keep)*hostPage, uint64(keepClean)
+	if l.resets++; l.resets%cleanings == 0 {
+		clean = 0
+	}
 	w := writeBack{linear: l, kept: l.private.spare[:0]}
 	for _, r := range l.private.list {
 		for at := r.offset; at < r.offset+r.length; at += hostPage {

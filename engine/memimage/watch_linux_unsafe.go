@@ -14,7 +14,7 @@ import (
 //
 // A fault costs about a microsecond, and a turn writes mostly to the pages that the last one wrote to. So pages
 // that were written stay unprotected and are compared at each Save, until more than maxSame of them did not
-// change; then all are protected anew.
+// change; then all are protected anew. A memory with few private pages is not watched at all: all of them are compared.
 //
 //	protected --written--> unprotected --too many of them do not change--> protected
 const maxSame = 64
@@ -53,7 +53,7 @@ var watcher = sync.OnceValue(func() int {
 
 // watch protects the pages of which more than a few, unchanged, would have to be compared again.
 func (l *Linear) watch(unchanged int) error {
-	if l.method != Scan || watcher() < 0 {
+	if unchanged <= maxSame || l.method != Scan || watcher() < 0 {
 		return nil
 	}
 	if !l.watched {
@@ -61,10 +61,7 @@ func (l *Linear) watch(unchanged int) error {
 		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(watcher()), ioctlUffdRegister, uintptr(unsafe.Pointer(&arg))); errno != 0 {
 			return nil // everything is compared
 		}
-		l.watched = true
-	}
-	if unchanged <= maxSame {
-		return nil
+		l.watched, l.registered = true, true
 	}
 	if err := l.scan(0, l.size, pageIsWritten, scanProtect, func(uint64, uint64) error { return nil }); err != nil {
 		l.written.known = false
@@ -76,18 +73,16 @@ func (l *Linear) watch(unchanged int) error {
 
 // unwatch ends the watching, which costs faults where nobody asks.
 func (l *Linear) unwatch() {
-	if l.method != Scan || watcher() < 0 {
+	l.watched = false
+	if !l.registered {
 		return
 	}
-	l.watched = false
+	l.registered = false
 	arg := [2]uint64{uint64(uintptr(unsafe.Pointer(unsafe.SliceData(l.base)))), uint64(cap(l.base))}
 	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(watcher()), ioctlUffdUnregister, uintptr(unsafe.Pointer(&arg))) // it was registered or it was not
 }
 
 // eachWritten is the [looker] for private pages that are not protected.
 func (l *Linear) eachWritten(from, to uint64, do func(offset, length uint64) error) error {
-	if l.method != Scan {
-		return l.eachPrivate(from, to, do)
-	}
 	return l.scan(from, to, pageIsWritten, 0, do)
 }
