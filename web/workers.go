@@ -2,6 +2,7 @@ package web
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -58,6 +60,10 @@ type Load struct {
 	// store, results that somebody may come for, mailboxes and shared folders.
 	Held bool `json:"held"`
 }
+
+// ErrNotTaken is what a worker's Transport fails with when the worker took no connection, so that nothing was sent. The next
+// worker is asked then.
+var ErrNotTaken = errors.New("the worker took no connection")
 
 // WorkerError says that no worker can take a request now.
 type WorkerError struct {
@@ -201,14 +207,17 @@ func (s *Server) passOn(x *exchange) {
 
 	wait, cancelWait := context.WithTimeoutCause(ctx, s.cfg.QueueWait, errWorkerLate)
 	defer cancelWait()
-	w, err := s.cfg.Workers.Worker(wait, x.key)
-	if err != nil {
-		s.fail(x, workerError(wait, err))
-		return
-	}
-	defer w.Release()
 	body := &passedBody{x: x, from: x.r.Body}
 	x.r.Body = body
+	to := &passing{s: s, key: x.key, wait: wait}
+	defer to.release()
+	if n := x.r.ContentLength; 0 < n && n <= maxRepeated {
+		var err error
+		if to.body, err = io.ReadAll(body); err != nil {
+			s.fail(x, readError(err))
+			return
+		}
+	}
 	proxy := httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.Out.URL.Scheme, r.Out.URL.Host, r.Out.Host = "http", "localhost", "localhost"
@@ -223,7 +232,6 @@ func (s *Server) passOn(x *exchange) {
 			if subprotocols := r.In.Header["Sec-Websocket-Protocol"]; len(subprotocols) > 0 {
 				h["Sec-Websocket-Protocol"] = []string{subprotocol}
 			}
-			h.Set("Authorization", "Bearer "+w.Secret)
 			h.Set("X-Request-Id", x.id)
 		},
 		ModifyResponse: func(res *http.Response) error {
@@ -240,13 +248,58 @@ func (s *Server) passOn(x *exchange) {
 				s.fail(x, workerError(ctx, err))
 			}
 		},
-		Transport: w.Transport, FlushInterval: -1, ErrorLog: log.New(connectionLog{s}, "", 0),
+		Transport: to, FlushInterval: -1, ErrorLog: log.New(connectionLog{s}, "", 0),
 	}
 	proxy.ServeHTTP(passedOn{x}, x.r.WithContext(ctx))
 }
 
+// maxRepeated bounds the body of a request that is kept until it was answered, to be sent again.
+const maxRepeated = 256 << 10
+
+// passing has a worker of the key take a request. One that has ended without having taken it, which shows in the moment of
+// its death, is replaced by the next.
+type passing struct {
+	s    *Server
+	key  *Key
+	wait context.Context // for a worker
+	body []byte          // if it was read ahead
+	last Worker
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (p *passing) RoundTrip(r *http.Request) (*http.Response, error) {
+	for {
+		p.release()
+		w, err := p.s.cfg.Workers.Worker(p.wait, p.key)
+		if err != nil {
+			return nil, workerError(p.wait, err)
+		}
+		p.last = w
+		r.Header.Set("Authorization", "Bearer "+w.Secret)
+		if p.body != nil {
+			r.Body = io.NopCloser(bytes.NewReader(p.body))
+		}
+		res, err := w.Transport.RoundTrip(r)
+		// A worker that ends with a part of the request unread resets the connection, and it runs nothing before it has read all.
+		unread := errors.Is(err, syscall.ECONNRESET) && p.body != nil
+		if err == nil || r.Context().Err() != nil || !errors.Is(err, ErrNotTaken) && !unread {
+			return res, err
+		}
+	}
+}
+
+func (p *passing) release() {
+	if p.last.Release != nil {
+		p.last.Release()
+		p.last = Worker{}
+	}
+}
+
 // workerError is what the client is told. ctx may say why there was no time.
 func workerError(ctx context.Context, err error) error {
+	if e, ok := errors.AsType[*apiError](err); ok {
+		return e
+	}
 	if e, ok := errors.AsType[*WorkerError](err); ok {
 		return &apiError{status: http.StatusServiceUnavailable, code: codeUnavailable, message: e.Why, retryAfter: e.After}
 	}
@@ -276,7 +329,8 @@ func (b *passedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (b *passedBody) Close() error { return b.from.Close() }
+// Close leaves the body open, which the server closes: it may have to go to another worker.
+func (b *passedBody) Close() error { return nil }
 
 // passedOn is the writer of a worker's answer. The client has WriteTimeout to take each part.
 type passedOn struct{ *exchange }

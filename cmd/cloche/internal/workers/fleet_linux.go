@@ -210,7 +210,8 @@ func (f *Fleet) start(s *seat) error {
 		id: f.last, seat: s, secret: rand.Text(), control: control, started: now, used: now, ready: make(chan struct{}), ended: make(chan struct{}),
 	}
 	w.transport = &http.Transport{
-		DialContext: w.dial, DisableCompression: true, MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute,
+		DialContext:        func(ctx context.Context, _, _ string) (net.Conn, error) { return f.dial(ctx, w) },
+		DisableCompression: true, MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute,
 	}
 	s.worker, s.load = w, web.Load{}
 	s.starts++
@@ -218,14 +219,24 @@ func (f *Fleet) start(s *seat) error {
 	return nil
 }
 
-// dial opens a connection to the worker.
-func (w *worker) dial(context.Context, string, string) (net.Conn, error) {
+// dial opens a connection to the worker, and waits until it has taken it. The worker says that with one byte.
+func (f *Fleet) dial(ctx context.Context, w *worker) (net.Conn, error) {
 	conn, fd, err := pair(unix.SOCK_STREAM)
 	if err != nil {
 		return nil, err
 	}
-	if err := pass(w.control, []byte{0}, fd); err != nil {
-		return nil, errors.Join(err, conn.Close())
+	err = pass(w.control, []byte{0}, fd)
+	if err == nil {
+		stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
+		_, err = conn.Read(make([]byte, 1))
+		stop()
+	}
+	switch {
+	case ctx.Err() != nil: // and so the deadline may be set
+		return nil, errors.Join(context.Cause(ctx), conn.Close())
+	case err != nil:
+		f.kill(w, "it takes no connection")
+		return nil, errors.Join(web.ErrNotTaken, err, conn.Close())
 	}
 	return conn, nil
 }

@@ -78,6 +78,7 @@ func (p *Post) Accept() (net.Conn, error) {
 			continue
 		}
 		if conn, err := connOf(fd); err == nil {
+			_, _ = conn.Write([]byte{0}) // it is taken; a front that is gone shows when the connection is read
 			return conn, nil
 		}
 	}
