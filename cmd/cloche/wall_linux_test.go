@@ -104,6 +104,7 @@ func TestServeUnderStrace(t *testing.T) {
 	if !accepted.Match(text) {
 		t.Error("the record lacks the connections")
 	}
+	allowedByUnit(t, text)
 }
 
 // talking are the calls of a server beside those of seen.
