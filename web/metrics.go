@@ -73,7 +73,10 @@ func newMetrics(s *Server) *metrics {
 	if s.cfg.Engine != nil {
 		r.MustRegister(pools{s.cfg.Engine})
 	}
-	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	r.MustRegister(collectors.NewGoCollector())
+	if process, err := newProcessMetrics(); err == nil { // not without /proc
+		r.MustRegister(process)
+	}
 	m.handler = promhttp.HandlerFor(r, promhttp.HandlerOpts{})
 	return m
 }

@@ -91,6 +91,12 @@ func TestServeUnderStrace(t *testing.T) {
 		}
 		s.execute(t, language, string(code))
 	}
+	_, metrics, err := s.send("GET", "/metrics", nil)
+	for _, name := range []string{"cpu_seconds_total", "start_time_seconds", "virtual_memory_bytes", "resident_memory_bytes", "open_fds", "max_fds"} {
+		if metric(metrics, "process_"+name) < 0 {
+			t.Errorf("the metrics have no process_%s: %v", name, err)
+		}
+	}
 	s.stop(t)
 	text, err := os.ReadFile(record)
 	if err != nil {
