@@ -568,7 +568,7 @@ func (r *runner) print(p program, res *engine.Result) {
 	if t := strings.TrimSpace(e.Traceback); t != "" && !strings.Contains(res.Stderr, t) {
 		fmt.Fprintln(r.err, printable(t))
 	}
-	if res.Status != engine.StatusError {
+	if res.Status != engine.StatusError && e.Value != "" {
 		fmt.Fprintf(r.err, "cloche: %s\n", printable(e.Value))
 	}
 	if e.Hint != "" {

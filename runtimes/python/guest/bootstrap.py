@@ -41,9 +41,9 @@ def bake():
     preload.web_clients()
     preload.science()
 
-    from . import autopsy, display, host, state, turns, zone
+    from . import autopsy, host, ipython, state, turns, zone
 
-    display.install()
+    ipython.install()
     preload.charts()
     state.install()
     zone.install()

@@ -83,6 +83,20 @@ def display(
             forms = {m: v for m, v in forms.items() if m not in exclude}
         if forms:
             send(forms)
+    if display_id is not None:
+        return DisplayHandle(display_id)
+
+
+class DisplayHandle:
+    """What display() gives when it is asked for one: update() shows another value."""
+
+    def __init__(self, display_id):
+        self.display_id = display_id
+
+    def display(self, value, **kwargs):
+        display(value, **kwargs)
+
+    update = display
 
 
 def bundle(value):
@@ -165,11 +179,8 @@ def _add_known(forms, value, kind):
     elif package == "numpy":
         import numpy
 
-        if isinstance(value, numpy.generic):
-            if isinstance(value, (numpy.number, numpy.bool_)) and value.dtype.kind in "biuf":
-                _add_json(forms, value.item())
-        elif kind is numpy.ndarray and value.dtype.kind in "biufU" and value.size <= JSON_ITEMS_MAX:
-            _add_json(forms, value.tolist())
+        if isinstance(value, numpy.generic) or kind is numpy.ndarray:
+            _add_json(forms, value)
     elif package == "matplotlib":
         from . import figures
 
@@ -197,9 +208,9 @@ def as_json(value):
         if not _natural(value, budget, 0):
             return None
         try:
-            text = dumps(value, allow_nan=False)
+            text = dumps(value, allow_nan=False, default=_item)
         except ValueError:
-            text = dumps(_finite(value))
+            text = dumps(_finite(value), default=_item)
     except (TypeError, ValueError, RecursionError):
         return None
     if text.startswith('{"$bytes"') and len(value) == 1:
@@ -217,6 +228,9 @@ def _natural(value, budget, depth):
         return True
     if depth > 40:
         return False
+    if kind.__module__ == "numpy":
+        budget[0] -= getattr(value, "size", 1)
+        return budget[0] >= 0 and hasattr(value, "tolist") and value.dtype.kind in "biufU"
     if isinstance(value, (list, tuple)):
         budget[0] -= len(value)
         return budget[0] >= 0 and all(_natural(x, budget, depth + 1) for x in value)
@@ -226,6 +240,11 @@ def _natural(value, budget, depth):
             type(k) is str and _natural(v, budget, depth + 1) for k, v in value.items()
         )
     return False
+
+
+def _item(value):
+    """A number or an array of numpy's, as Python's own."""
+    return _finite(value.tolist())
 
 
 def _finite(value):
@@ -321,146 +340,3 @@ def _cell(value):
     except Exception:
         text = object.__repr__(value)
     return text if len(text) <= 1000 else text[:1000] + "…"
-
-
-# IPython.display, as far as generated code uses it.
-
-
-class DisplayObject:
-    """Text or bytes with a MIME type, from a string, bytes, or a file."""
-
-    _mime = "text/plain"
-    _read = "r"
-
-    def __init__(self, data=None, url=None, filename=None, metadata=None, **kwargs):
-        if filename is None and url is None and data is not None and self._is_path(data):
-            filename, data = data, None
-        if filename is not None:
-            with open(filename, self._read, **({} if "b" in self._read else {"encoding": "utf-8"})) as f:
-                data = f.read()
-        self.data, self.url, self.filename, self.metadata = data, url, filename, metadata or {}
-
-    @staticmethod
-    def _is_path(data):
-        return False
-
-    def __repr__(self):
-        return f"<IPython.core.display.{type(self).__name__} object>"
-
-    def _repr_mimebundle_(self, include=None, exclude=None):
-        return {} if self.data is None else {self._mime: self.data}
-
-
-class HTML(DisplayObject):
-    _mime = "text/html"
-
-
-class Markdown(DisplayObject):
-    _mime = "text/markdown"
-
-
-class Latex(DisplayObject):
-    _mime = "text/latex"
-
-
-class Math(Latex):
-    def _repr_mimebundle_(self, include=None, exclude=None):
-        return {self._mime: f"$\\displaystyle {str(self.data).strip('$')}$"}
-
-
-class SVG(DisplayObject):
-    _mime = "image/svg+xml"
-
-    @staticmethod
-    def _is_path(data):
-        return isinstance(data, str) and not data.lstrip().startswith("<")
-
-
-class JSON(DisplayObject):
-    _mime = "application/json"
-
-
-class Javascript(DisplayObject):
-    _mime = "application/javascript"
-
-
-class Pretty(DisplayObject):
-    pass
-
-
-class Image(DisplayObject):
-    """A picture from bytes or a file."""
-
-    _read = "rb"
-
-    def __init__(self, data=None, url=None, filename=None, format=None, embed=None, **kwargs):
-        super().__init__(data, url, filename)
-        if isinstance(self.data, str):
-            self.data = self.data.encode("latin-1")
-
-    @staticmethod
-    def _is_path(data):
-        return isinstance(data, str) or hasattr(data, "__fspath__")
-
-    def _repr_mimebundle_(self, include=None, exclude=None):
-        if self.data is None:
-            return {"text/html": f'<img src="{self.url}">'} if self.url else {}
-        for start, mime in (
-            (b"\x89PNG", "image/png"),
-            (b"\xff\xd8", "image/jpeg"),
-            (b"GIF8", "image/gif"),
-            (b"RIFF", "image/webp"),
-            (b"<", "image/svg+xml"),
-        ):
-            if self.data.startswith(start):
-                return {mime: self.data.decode() if start == b"<" else self.data}
-        return {}
-
-
-def clear_output(wait=False):
-    """Nothing to clear: what was shown has left."""
-
-
-def install():
-    """Makes display() a builtin and IPython.display importable."""
-    import builtins
-    import types
-
-    builtins.display = display
-    package = types.ModuleType("IPython", "The part of IPython that shows things.")
-    package.__path__ = []
-    package.__version__ = "0"
-    package.version_info = (0,)
-    package.get_ipython = lambda: None
-    shown = types.ModuleType("IPython.display", "What notebooks show things with.")
-    core = types.ModuleType("IPython.core")
-    core.__path__ = []
-    names = (
-        display,
-        clear_output,
-        DisplayObject,
-        HTML,
-        Markdown,
-        Latex,
-        Math,
-        SVG,
-        JSON,
-        Javascript,
-        Pretty,
-        Image,
-    )
-    for thing in names:
-        setattr(shown, thing.__name__, thing)
-        if isinstance(thing, type):
-            thing.__module__ = "IPython.core.display"
-    package.display = shown
-    package.core = core
-    core.display = shown
-    sys.modules.update(
-        {
-            "IPython": package,
-            "IPython.display": shown,
-            "IPython.core": core,
-            "IPython.core.display": shown,
-        }
-    )

@@ -3,7 +3,9 @@ the host is told about it: name, value, line, and one sentence that helps to go 
 """
 
 import errno
+import linecache
 import os
+import re
 import sys
 import traceback
 
@@ -21,6 +23,8 @@ def report(error, name, ours):
 
     name is the turn's own file; ours says whether a file name is one of the session's turns.
     """
+    if isinstance(error, SyntaxError) and error.filename == name and error.text is None and error.lineno:
+        error.text = linecache.getline(name, error.lineno) or None  # CPython would read it from the file
     try:
         text = _middle("".join(traceback.format_exception(error)), TEXT_MAX)
     except Exception as e:  # an exception whose own methods fail
@@ -344,11 +348,13 @@ def _syntax_hint(error):
     line = (error.text or "").lstrip()
     if line.startswith(("!pip", "%pip", "!conda", "%conda", "!uv")):
         return f"Nothing can be installed from inside the sandbox; there are {_HERE}."
+    if line.startswith("```"):
+        return "Lines with ``` are Markdown's: send the code between them alone."
     if line.rstrip().endswith("?") or line.startswith("?"):
         return f"Lines with ? are a notebook's own: write help({line.strip().strip('?')})."
-    if line.startswith("!"):
+    if line.startswith("!") or re.match(r"[\w.,\[\]]+\s*=\s*!", line):
         return "Lines with ! run a shell, which the sandbox does not have: use Python's own modules."
-    if line.startswith("%"):
+    if line.startswith("%") or re.match(r"[\w.,\[\]]+\s*=\s*%", line):
         return "This %-command is a notebook's own and not understood here: write it in Python."
     return ""
 

@@ -1,16 +1,19 @@
 """int where a program compares types with it, or makes a dtype of it: 64 bits, as numpy's integers are for programs (see ints).
 
 numpy's C code takes int for 32 bits here, and its dtype refuses to be told otherwise. So what a program says is changed
-before it is compiled, where numpy would be asked: `x.dtype == int`, `in (int, float)`, `np.dtype(int)`. The object that
-stands there then is equal to int as well, so nothing else is answered differently.
+before it is compiled, where numpy would be asked: in `x.dtype == t`, `x.dtype in kinds` and `np.dtype(t)`, what stands at
+the place of t or kinds is looked through, and int in it becomes an object that numpy takes for 64 bits. That is equal to
+int as well, so nothing else is answered differently.
 """
 
 import ast
 import builtins
+import importlib.machinery
 import re
 
+from . import ints
+
 _NAME = "__int64__"
-_BARE = re.compile(r"\bint\b(?!\s*\()")
 
 
 class _Int64:
@@ -36,49 +39,89 @@ class _Int64:
 def install():
     import numpy
 
-    setattr(builtins, _NAME, _Int64(numpy.dtype("i8")))
+    long = numpy.dtype("i8")
+    ours = _Int64(long)
+
+    def look_through(value, for_dtype=False):
+        kind = type(value)
+        if kind is type:
+            return ours if value is int else value
+        if for_dtype:
+            return ints.spelt(value, long)
+        if (kind is tuple or kind is list) and len(value) < 100 and any(v is int for v in value):
+            return kind(ours if v is int else v for v in value)
+        return value
+
+    setattr(builtins, _NAME, look_through)
+    call = importlib._bootstrap._call_with_frames_removed
+    compile_ = importlib.machinery.SourceFileLoader.source_to_code
+
+    def source_to_code(self, data, path, *args, **kwargs):
+        if str(path).startswith("/data/") and type(data) is bytes and b"dtype" in data:
+            tree = call(compile, data, path, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
+            wide(tree)
+            data = tree
+        return compile_(self, data, path, *args, **kwargs)
+
+    ints.as_importlib(source_to_code)
+    importlib.machinery.SourceFileLoader.source_to_code = source_to_code
+
+
+_CONCERN = re.compile(r"dtype[^\n]*(?:==|!=|\bin\b)|(?:==|!=|\bin\b)[^\n]*(?:dtype|\bint\b)|dtype\(")
 
 
 def concern(source):
-    """Whether a source may compare dtypes with int."""
-    return "dtype" in source and _BARE.search(source) is not None
+    """Whether a source may compare dtypes, or make one."""
+    return "dtype" in source and _CONCERN.search(source) is not None
 
 
 def wide(tree):
     """Changes a module's or expression's tree in place."""
-    if not any(_binds(node) for node in ast.walk(tree)):
-        _Wide().visit(tree)
-
-
-def _binds(node):
-    """Whether a program has an int of its own."""
-    return (
-        isinstance(node, ast.Name) and node.id == "int" and not isinstance(node.ctx, ast.Load)
-        or isinstance(node, ast.arg) and node.arg == "int"
-        or isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name == "int"
-        or isinstance(node, ast.alias) and (node.asname or node.name) == "int"
-    )  # fmt: skip
+    _Wide().visit(tree)
 
 
 class _Wide(ast.NodeTransformer):
     def visit_Compare(self, node):
         self.generic_visit(node)
         if isinstance(node.ops[0], (ast.Eq, ast.NotEq, ast.In, ast.NotIn)):
-            node.left = _swap(node.left)
-            node.comparators = [_swap(c) for c in node.comparators]
+            sides = [node.left, *node.comparators]
+            if any(map(_is_dtype, sides)):
+                sides = [side if _is_dtype(side) else _through(side) for side in sides]
+            else:
+                sides = [_through(side) if _names_int(side) else side for side in sides]
+            node.left, *node.comparators = sides
         return node
 
     def visit_Call(self, node):
         self.generic_visit(node)
         name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id if isinstance(node.func, ast.Name) else ""
         if name == "dtype" and node.args:
-            node.args[0] = _swap(node.args[0])
+            node.args[0] = _call(node.args[0], ast.Constant(True))
         return node
 
 
-def _swap(node):
-    if isinstance(node, ast.Name) and node.id == "int":
-        return ast.copy_location(ast.Name(_NAME, ast.Load()), node)
-    if isinstance(node, (ast.Tuple, ast.List)):
-        node.elts = [_swap(e) for e in node.elts]
-    return node
+def _is_dtype(node):
+    """Whether an expression is a dtype by its name."""
+    if isinstance(node, ast.Subscript):
+        node = node.value
+    return (node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")) in ("dtype", "dtypes")
+
+
+def _names_int(node):
+    """Whether int itself stands there, by itself or among others."""
+    if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
+        return any(map(_names_int, node.elts))
+    return isinstance(node, ast.Name) and node.id == "int"
+
+
+def _through(node):
+    if isinstance(node, ast.Constant):
+        if node.value in ("int", "int_"):
+            node.value = "int64"
+        return node
+    return _call(node)
+
+
+def _call(node, *rest):
+    call = ast.Call(ast.Name(_NAME, ast.Load()), [node, *rest], [])
+    return ast.fix_missing_locations(ast.copy_location(call, node))

@@ -1,10 +1,12 @@
 """numpy's integers, as programs know them: 64 bits.
 
 On a 32-bit machine numpy takes 32 bits where none are named, and sums wrap around without a word. Programs are
-written for 64 bits, so the functions that they call themselves give these. Libraries keep what their compiled
-parts expect, but sums and products are 64 bits wide for all, as on any other machine.
+written for 64 bits, so the functions that they call themselves give these, and so do arrays that libraries make which
+know that numpy's own integer and that of positions differ (as they long did on Windows). Other libraries keep what their
+compiled parts expect, but sums and products are 64 bits wide for all, as on any other machine.
 
-Not reached from here: `x.dtype == int` and `np.dtype(int)`; see intnames.
+Not reached from here: `x.dtype == int` and `np.dtype(int)`, see intnames; what comes back narrow from functions that are
+not about integers, see intresults.
 """
 
 import functools
@@ -12,16 +14,112 @@ import gc
 import sys
 
 
-def _of_program(frame):
+def of_program(frame):
     """Whether a frame is the program's own: __main__, or a module from its folder."""
     names = frame.f_globals
     return names.get("__name__") == "__main__" or str(names.get("__file__", "")).startswith("/data/")
 
 
+# Libraries whose compiled parts are given np.intp by name, so that arrays of int may be wide in them too.
+_LIBRARIES = frozenset("networkx patsy scipy seaborn sklearn statsmodels sympy".split())
+
+
+def counts_in_64(frame):
+    """Whether arrays of int that a frame makes are 64 bits wide: the program's, and those of _LIBRARIES."""
+    return of_program(frame) or str(frame.f_globals.get("__name__")).partition(".")[0] in _LIBRARIES
+
+
+NAMED = frozenset((type, str))
+_SPELLINGS = NAMED | {list, dict}
+_SPELT = frozenset((int, "int", "int_", "intp", "long"))
+
+
+def spelt(dtype, wide):
+    """What a program means by a dtype: int is 64 bits wide, in the fields of a record too."""
+    kind = type(dtype)
+    if kind is type:
+        return wide if dtype is int else dtype
+    if kind is str:
+        return wide if dtype in _SPELT else dtype
+    if kind is list:
+        return [(f[0], spelt(f[1], wide), *f[2:]) if type(f) is tuple and len(f) > 1 else f for f in dtype]
+    if kind is dict:
+        return {k: [spelt(f, wide) for f in v] if k == "formats" else v for k, v in dtype.items()}
+    return dtype
+
+
+def widener(np):
+    """A function that gives what has 32 bits as 64 bits: arrays, scalars, Series, and collections of them."""
+    array, generic, wide, scalar = np.ndarray, np.generic, np.dtype("i8"), np.int64
+
+    def widen(value):
+        kind = type(value)
+        if kind is array or isinstance(value, (array, generic)):
+            if value.dtype.char != "l":
+                return value
+            if isinstance(value, generic):
+                return scalar(value)
+            result = value.astype(wide)
+            if kind is not array and getattr(result, "_fill_value", None) is not None:
+                result._fill_value = None  # a masked array's, of its type
+            return result
+        if kind is tuple or kind is list:
+            return kind(map(widen, value))
+        if isinstance(value, tuple) and hasattr(value, "_make"):
+            return kind._make(map(widen, value))
+        if kind.__module__ == "pandas" and getattr(getattr(value, "dtype", None), "char", "") == "l":
+            return value.astype(wide)
+        return value
+
+    return widen
+
+
+def _shield_compiled(np):
+    """Leaves numpy as it is for compiled modules: they have no frames of their own, and their arrays of int have the width
+    that they were compiled for."""
+    import types
+    from importlib.machinery import BuiltinImporter
+
+    plain = types.ModuleType("numpy", np.__doc__)
+    plain.__dict__.update(vars(np))
+
+    def shield(module):
+        if not module.__name__.startswith("numpy."):
+            names = vars(module)
+            for name in ("np", "numpy"):
+                if names.get(name) is np:
+                    names[name] = plain
+
+    after_import(BuiltinImporter, shield)
+    for module in list(sys.modules.values()):
+        if getattr(getattr(module, "__spec__", None), "loader", None) is BuiltinImporter:
+            shield(module)
+
+
+def after_import(loader, change):
+    """Has change see every module that a kind of loader has executed."""
+    static = isinstance(loader.__dict__.get("exec_module"), staticmethod)
+    execute = loader.exec_module
+
+    def exec_module(*args):
+        execute(*args)
+        change(args[-1])
+
+    as_importlib(exec_module)
+    loader.exec_module = staticmethod(exec_module) if static else exec_module
+
+
+def as_importlib(function):
+    """Makes a function look like one of the import system, whose frames CPython leaves out of tracebacks."""
+    function.__code__ = function.__code__.replace(co_filename="<frozen importlib._bootstrap>")
+
+
 def install():
     import numpy as np
+    from . import intcalc
     from numpy._core import _methods, arrayprint, fromnumeric
 
+    _shield_compiled(np)
     narrow, wide = np.dtype("i4"), np.dtype("i8")
     # What sums and products of narrow integers are made in.
     sums = {c: np.dtype("i8") for c in "?bhil"} | {c: np.dtype("u8") for c in "BHIL"}
@@ -47,14 +145,14 @@ def install():
         original = getattr(np, name)
 
         def convert(object, dtype=None, *args, **kwargs):
-            if dtype is int:
-                if _of_program(_getframe(1)):
-                    dtype = wide
-            elif dtype is None:
+            if dtype is None:
                 result = original(object, dtype, *args, **kwargs)
-                if result.dtype is narrow and plain_ints(object) and _of_program(_getframe(1)):
+                if result.dtype is narrow and plain_ints(object) and counts_in_64(_getframe(1)):
                     result = result.astype(wide)
                 return result
+            meant = spelt(dtype, wide)
+            if meant is not dtype and counts_in_64(_getframe(1)):
+                dtype = meant
             return original(object, dtype, *args, **kwargs)
 
         replace(name, convert)
@@ -65,8 +163,8 @@ def install():
     arange_ = np.arange
 
     def arange(*args, dtype=None, **kwargs):
-        if dtype is int or (dtype is None and all(type(a) is int for a in args[:3]) and not kwargs):
-            if len(args) < 4 and _of_program(_getframe(1)):
+        if (type(dtype) in NAMED and dtype in _SPELT) or (dtype is None and all(type(a) is int for a in args[:3]) and not kwargs):
+            if len(args) < 4 and counts_in_64(_getframe(1)):
                 dtype = wide
         return arange_(*args, dtype=dtype, **kwargs) if dtype is not None else arange_(*args, **kwargs)
 
@@ -75,7 +173,7 @@ def install():
     full_ = np.full
 
     def full(shape, fill_value, dtype=None, *args, **kwargs):
-        if (dtype is int or (dtype is None and plain_ints(fill_value))) and _of_program(_getframe(1)):
+        if ((type(dtype) in NAMED and dtype in _SPELT) or (dtype is None and plain_ints(fill_value))) and counts_in_64(_getframe(1)):
             result_type = np.result_type(fill_value) if dtype is None else narrow
             if result_type == narrow:
                 dtype = wide
@@ -88,11 +186,11 @@ def install():
         original = getattr(np, name)
 
         def make(*args, **kwargs):
-            if kwargs.get("dtype") is int:
-                if _of_program(_getframe(1)):
-                    kwargs["dtype"] = wide
-            elif len(args) > position and args[position] is int and _of_program(_getframe(1)):
-                args = (*args[:position], wide, *args[position + 1 :])
+            if type(kwargs.get("dtype")) in _SPELLINGS:
+                if counts_in_64(_getframe(1)):
+                    kwargs["dtype"] = spelt(kwargs["dtype"], wide)
+            elif len(args) > position and type(args[position]) in _SPELLINGS and counts_in_64(_getframe(1)):
+                args = (*args[:position], spelt(args[position], wide), *args[position + 1 :])
             return original(*args, **kwargs)
 
         replace(name, make)
@@ -110,6 +208,9 @@ def install():
         indices=1,
         tri=3,
         fromfunction=2,
+        frombuffer=1,
+        fromfile=1,
+        genfromtxt=1,
     ).items():
         maker(name, position)
 
@@ -145,32 +246,8 @@ def install():
     method("_sum")
     method("_prod")
 
-    def counter(name):
-        """For functions that take counts or indices, which are 64 bits wide now."""
-        original = getattr(np, name)
-
-        def count(*args, **kwargs):
-            try:
-                return original(*args, **kwargs)
-            except TypeError as e:
-                if "according to the rule 'safe'" not in str(e):
-                    raise
-            args = [_index(a) for a in args]
-            return original(*args, **{k: _index(v) for k, v in kwargs.items()})
-
-        def _index(value):
-            data = np.asarray(value) if not isinstance(value, (int, str, type(None))) else None
-            if data is None or data.dtype.kind not in "iu" or data.dtype.itemsize != 8:
-                return value
-            small = data.astype(np.intp)
-            if not np.array_equal(small, data):
-                raise TypeError(f"{name}: the values do not fit into 32 bits")
-            return small
-
-        replace(name, count)
-
     for name in ("bincount", "repeat", "take", "put", "choose", "unravel_index", "ravel_multi_index"):
-        counter(name)
+        replace(name, counting(np, getattr(np, name)))
 
     # What goes without saying when an array is printed.
     implied = arrayprint._typelessdata
@@ -179,182 +256,45 @@ def install():
     randint_ = np.random.randint
 
     def randint(low, high=None, size=None, dtype=int):
-        return randint_(low, high, size, wide if dtype is int and _of_program(_getframe(1)) else dtype)
+        return randint_(low, high, size, wide if dtype is int and of_program(_getframe(1)) else dtype)
 
     functools.update_wrapper(randint, randint_)
     np.random.randint = np.random.mtrand.randint = randint
 
-    _wide_functions(np, plain_ints, sums, wide)
+    intcalc.install(np, plain_ints, sums, wide)
     _wide_types(np, wide)
     _wide_methods(np, sums, wide)
     _wide_pandas(wide)
     np.int_, np.uint = np.int64, np.uint64
 
 
-_CALCULATE = """add subtract multiply power square negative absolute abs left_shift floor_divide remainder mod maximum minimum
-    gcd lcm matmul sign outer dot inner vdot tensordot kron cross convolve correlate diff polyval vander clip round around
-    sort max amax min amin flip roll transpose reshape trace tile append insert ptp cumulative_sum ravel squeeze
-    expand_dims broadcast_to pad rot90 swapaxes moveaxis split array_split fliplr flipud ediff1d""".split()
-_LIKE = "zeros_like ones_like empty_like full_like repeat".split()
-_JOIN = "concatenate stack vstack hstack dstack column_stack meshgrid block".split()
-_POSITIONS = """argmax argmin argsort searchsorted digitize nonzero flatnonzero argwhere count_nonzero lexsort argpartition
-    histogram histogram2d bincount unravel_index indices""".split()
-_DRAWS = "permutation poisson binomial geometric negative_binomial hypergeometric multinomial zipf logseries".split()
+def counting(np, original):
+    """original, which takes counts or positions, and is given them 64 bits wide now."""
+    name = original.__name__
+
+    def count(*args, **kwargs):
+        try:
+            return original(*args, **kwargs)
+        except TypeError as e:
+            if "according to the rule 'safe'" not in str(e):
+                raise
+        args = [_index(a) for a in args]
+        return original(*args, **{k: _index(v) for k, v in kwargs.items()})
+
+    def _index(value):
+        data = np.asarray(value) if isinstance(value, (list, tuple, np.ndarray, np.generic)) else None
+        if data is None or data.dtype.kind not in "iu" or data.dtype.itemsize != 8:
+            return value
+        small = data.astype(np.intp)
+        if not np.array_equal(small, data):
+            raise TypeError(f"{name}: the values do not fit into 32 bits")
+        return small if data.ndim else int(data)
+
+    return functools.update_wrapper(count, original)
 
 
 def _is_narrow(dtype):
     return dtype.kind in "iu" and dtype.itemsize == 4
-
-
-def _wide_functions(np, plain_ints, sums, wide):
-    """Functions that a program gives lists of integers, or asks for positions."""
-    array = np.ndarray
-    generic = np.generic
-    getframe = sys._getframe
-    asarray = np.asarray.__wrapped__
-    scalar = np.int64
-
-    def widen(value):
-        kind = type(value)
-        if kind is tuple or kind is list:
-            return kind(map(widen, value))
-        if kind is array or isinstance(value, generic):
-            if value.dtype.kind == "i" and value.dtype.itemsize == 4:
-                return value.astype(wide)
-        return value
-
-    def wider(value):
-        """A list of a program's own integers as an array, an integer as a scalar."""
-        kind = type(value)
-        if kind is int:
-            return scalar(value) if -(2**63) <= value < 2**63 else value
-        if (kind is list or kind is tuple or kind is range) and plain_ints(value):
-            try:
-                made = asarray(value)
-            except ValueError:
-                return value  # ragged
-            return made.astype(wide) if made.dtype.kind == "i" else value
-        return value
-
-    def keep(name, wrapper, place=np):
-        original = getattr(place, name, None)
-        if original is None:
-            return
-        functools.update_wrapper(wrapper, original)
-        setattr(place, name, wrapper)
-
-    for name in _CALCULATE:
-        original = getattr(np, name, None)
-        if original is None:
-            continue
-        if isinstance(original, np.ufunc):
-            setattr(np, name, _Ufunc(original, wider, sums if name in ("add", "multiply") else None, np.asanyarray))
-            continue
-
-        def calculate(*args, _original=original, **kwargs):
-            if args and type(args[0]) in (list, tuple, int, range) and _of_program(getframe(1)):
-                if not any(isinstance(a, (array, generic)) for a in args):
-                    # Counts and axes come behind; they may be of any width.
-                    args = tuple(wider(a) if type(a) is not int or i == 0 else a for i, a in enumerate(args))
-            return _original(*args, **kwargs)
-
-        keep(name, calculate)
-
-    for name in _JOIN:
-        original = getattr(np, name, None)
-
-        def join(*args, _original=original, **kwargs):
-            if args and _of_program(getframe(1)):
-                if _original is _meshgrid:
-                    args = tuple(map(wider, args))
-                elif type(args[0]) in (list, tuple):
-                    first = type(args[0])(x if isinstance(x, (array, generic)) else wider(x) for x in args[0])
-                    args = (first, *args[1:])
-            return _original(*args, **kwargs)
-
-        if name == "meshgrid":
-            _meshgrid = original
-        keep(name, join)
-
-    for name in _POSITIONS:
-        original = getattr(np, name)
-
-        def positions(*args, _original=original, **kwargs):
-            result = _original(*args, **kwargs)
-            return widen(result) if _of_program(getframe(1)) else result
-
-        keep(name, positions)
-
-    for name in _LIKE:
-        original = getattr(np, name)
-
-        def like(first, *args, _original=original, **kwargs):
-            if _of_program(getframe(1)):
-                first = wider(first)
-                args = tuple(wide if a is int else a for a in args)
-                if kwargs.get("dtype") is int:
-                    kwargs["dtype"] = wide
-            return _original(first, *args, **kwargs)
-
-        keep(name, like)
-
-    select_ = np.select
-
-    def select(condlist, choicelist, default=0):
-        result = select_(condlist, choicelist, default)
-        return widen(result) if _of_program(getframe(1)) and all(map(plain_ints, choicelist)) else result
-
-    keep("select", select)
-
-    unique_ = np.unique
-
-    def unique(*args, **kwargs):
-        if not _of_program(getframe(1)):
-            return unique_(*args, **kwargs)
-        result = unique_(*map(wider, args[:1]), *args[1:], **kwargs)
-        return (result[0], *map(widen, result[1:])) if type(result) is tuple else result
-
-    keep("unique", unique)
-
-    where_ = np.where
-
-    def where(condition, *args, **kwargs):
-        if not _of_program(getframe(1)):
-            return where_(condition, *args, **kwargs)
-        if not args:
-            return widen(where_(condition))
-        if all(type(a) is int or type(a) is bool or type(a) in (list, tuple) and plain_ints(a) for a in args):
-            args = [wider(a) for a in args]
-        return where_(condition, *args, **kwargs)
-
-    keep("where", where)
-
-    einsum_ = np.einsum
-
-    def einsum(*args, **kwargs):
-        if len(args) > 1 and type(args[0]) is str and _of_program(getframe(1)):
-            args = (args[0], *map(wider, args[1:]))
-        return einsum_(*args, **kwargs)
-
-    keep("einsum", einsum)
-
-    issubdtype_ = np.issubdtype
-
-    def issubdtype(arg1, arg2):
-        return issubdtype_(arg1, wide.type if arg2 is int else arg2)
-
-    keep("issubdtype", issubdtype)
-
-    for name in _DRAWS:
-        original = getattr(np.random, name)
-
-        def draw(*args, _original=original, **kwargs):
-            result = _original(*args, **kwargs)
-            if not isinstance(args[0] if args else None, array) and _of_program(getframe(1)):
-                return widen(result)
-            return result
-
-        keep(name, draw, np.random)
 
 
 def _wide_types(np, wide):
@@ -365,7 +305,7 @@ def _wide_types(np, wide):
         original = getattr(np, name)
 
         def ask(*args, **kwargs):
-            if any(a is int for a in args) and _of_program(getframe(1)):
+            if any(a is int for a in args) and counts_in_64(getframe(1)):
                 args = [wide if a is int else a for a in args]
             return original(*args, **kwargs)
 
@@ -380,94 +320,49 @@ def _wide_types(np, wide):
         __module__ = "numpy"
 
         def __init__(self, int_type):
-            super().__init__(wide if int_type is int and _of_program(getframe(1)) else int_type)
+            super().__init__(wide if int_type is int and counts_in_64(getframe(1)) else int_type)
 
     np.iinfo = iinfo
-
-
-class _Ufunc:
-    """A ufunc that makes a program's own integers wide. All else is the ufunc's."""
-
-    def __init__(self, ufunc, wider, sums, asanyarray):
-        self.__dict__.update(
-            _u=ufunc, _wider=wider, _sums=sums, _asanyarray=asanyarray, __wrapped__=ufunc, __doc__=ufunc.__doc__
-        )
-
-    def __call__(self, *args, **kwargs):
-        for a in args:
-            if type(a) not in _OWN:
-                return self._u(*args, **kwargs)
-        if _of_program(sys._getframe(1)):
-            args = map(self._wider, args)
-        return self._u(*args, **kwargs)
-
-    def __getattr__(self, name):
-        return getattr(self._u, name)
-
-    def reduce(self, array, /, *args, **kwargs):
-        return self._accumulated(self._u.reduce, array, args, kwargs)
-
-    def accumulate(self, array, /, *args, **kwargs):
-        return self._accumulated(self._u.accumulate, array, args, kwargs)
-
-    def _accumulated(self, original, array, args, kwargs):
-        """Sums and products of a program's are 64 bits wide."""
-        if self._sums is not None and len(args) < 2 and "dtype" not in kwargs and "out" not in kwargs:
-            if _of_program(sys._getframe(2)):
-                array = self._asanyarray(array)
-                kwargs["dtype"] = self._sums.get(array.dtype.char)
-        return original(array, *args, **kwargs)
-
-    def __setattr__(self, name, value):
-        setattr(self._u, name, value)
-
-    @property
-    def __class__(self):
-        return type(self._u)
-
-    def __repr__(self):
-        return repr(self._u)
-
-    def __eq__(self, other):
-        return other is self or other is self._u
-
-    def __hash__(self):
-        return hash(self._u)
-
-    def __reduce__(self):
-        return self._u.__reduce__()
-
-
-_OWN = frozenset((int, list, tuple, range))
 
 
 def _wide_methods(np, sums, wide):
     """Methods of arrays that are written in C. Their type refuses setattr; its dictionary does not."""
     getframe = sys._getframe
     inside = gc.get_referents(np.ndarray.__dict__)[0]
-    ints = (int, "int", "int_")
 
     def method(name, wrapper):
         original = inside[name]
         wrapper.__name__, wrapper.__qualname__, wrapper.__doc__ = name, f"ndarray.{name}", original.__doc__
         inside[name] = wrapper
 
-    astype_ = np.ndarray.astype
+    astype_, position = np.ndarray.astype, np.intp
 
     def astype(self, /, dtype, *args, **kwargs):
-        if dtype is int or type(dtype) is str and dtype in ints:
-            if _of_program(getframe(1)):
-                dtype = wide
+        meant = spelt(dtype, wide)
+        if meant is not dtype and counts_in_64(getframe(1)):
+            dtype = meant
+        elif dtype is position and self.dtype is wide and kwargs.get("casting") == "safe":
+            kwargs["casting"] = "same_kind"  # positions are as wide as numbers, to who asks so
         return astype_(self, dtype, *args, **kwargs)
 
     method("astype", astype)
+    view_ = np.ndarray.view
+
+    def view(self, /, *args, **kwargs):
+        if of_program(getframe(1)):
+            args = tuple(spelt(a, wide) if type(a) in _SPELLINGS else a for a in args)
+            if type(kwargs.get("dtype")) in _SPELLINGS:
+                kwargs["dtype"] = spelt(kwargs["dtype"], wide)
+        return view_(self, *args, **kwargs)
+
+    method("view", view)
 
     def positions(name):
         original = inside[name]
 
         def find(self, /, *args, **kwargs):
             result = original(self, *args, **kwargs)
-            if _of_program(getframe(1)):
+            if of_program(getframe(1)):
                 if type(result) is tuple:
                     return tuple(r.astype(wide) for r in result)
                 if _is_narrow(result.dtype):

@@ -33,6 +33,8 @@ class Rewritten(str):
 def rewrite(source, name, flags):
     """source with its notebook's lines as calls, as far as they are understood; None where there is none."""
     around = None
+    unfenced = _unfenced(source)
+    fenced, source = unfenced != source, unfenced
     head = re.match(r"\s*%%(\w+)([^\n]*)\n?", source)
     if head:
         blank = "\n" * head[0].count("\n")
@@ -47,7 +49,7 @@ def rewrite(source, name, flags):
         elif kind not in ("python", "python3"):
             return None
         source = blank + body
-    lines, changed = source.split("\n"), head is not None
+    lines, changed = source.split("\n"), fenced or head is not None
     for _ in range(_LINES_MAX):
         try:
             compile("\n".join(lines), name, "exec", flags | ast.PyCF_ONLY_AST, True)
@@ -66,6 +68,15 @@ def rewrite(source, name, flags):
     out = Rewritten("\n".join(lines))
     out.around = around
     return out
+
+
+_FENCES = re.compile(r"\s*```[ \t]*(?:python|py|python3)?[ \t]*\n(.*)\n[ \t]*```\s*", re.DOTALL | re.IGNORECASE)
+
+
+def _unfenced(source):
+    """source without the fences of Markdown around all of it, on the same lines."""
+    m = _FENCES.fullmatch(source)
+    return source if m is None else "\n" * source.count("\n", 0, m.start(1)) + m[1]
 
 
 _LINE = re.compile(r"(\s*)([%!])(\w[\w.]*)(.*)")

@@ -28,9 +28,10 @@ def science():
     import numpy
     import pandas
 
-    from . import arrayfiles, intnames, ints
+    from . import arrayfiles, intnames, intresults, ints
 
     ints.install()
+    intresults.install()
     intnames.install()
     arrayfiles.install()
 
@@ -49,9 +50,17 @@ def science():
     numpy.random.default_rng(0).normal(size=3)
     numpy.fft.rfft(numpy.ones(4))
 
-    import tqdm
+    _progress_bars()
 
-    tqdm.tqdm.monitor_interval = 0  # its monitor is a thread
+
+def _progress_bars():
+    """tqdm without its monitor, which is a thread, and with text where it would make widgets."""
+    import tqdm
+    from tqdm import notebook
+
+    tqdm.tqdm.monitor_interval = 0
+    notebook.tqdm = notebook.tqdm_notebook = tqdm.tqdm_notebook = tqdm.tqdm
+    notebook.trange = notebook.tnrange = tqdm.tnrange = tqdm.trange
 
 
 _WHEELS = "/usr/local/lib/cloche-wheels"
@@ -161,8 +170,10 @@ def rehearse(turns):
 def settle():
     """Leaves the interpreter as a program expects to find it, and its objects out of the collector's
     way."""
+    import itertools
     import linecache
     import tempfile
+    import threading
 
     import random
 
@@ -174,6 +185,7 @@ def settle():
     for key in [k for k in main if not k.startswith("__")]:
         del main[key]
     linecache.cache.pop("main.py", None)
+    threading._counter = itertools.count(1).__next__  # for the names of threads
     tempfile._name_sequence = None  # it would give the same names in every sandbox
     sys.modules["_cloche.turns"]._files.clear()
     for module in list(sys.modules.values()):

@@ -1,0 +1,211 @@
+"""numpy's functions that a program gives integers of its own, in lists or one by one, or asks for positions: they answer
+in 64 bits (see ints)."""
+
+import functools
+import sys
+
+from .ints import NAMED, counts_in_64, of_program, spelt, widener
+
+_CALCULATE = """bitwise_and bitwise_or bitwise_xor bitwise_not invert right_shift bitwise_left_shift
+    bitwise_right_shift bitwise_invert pow divmod fmax fmin fmod positive reciprocal ceil floor trunc conjugate conj
+    vecdot add subtract multiply power square negative absolute abs left_shift floor_divide remainder mod maximum
+    minimum gcd lcm matmul sign outer dot inner vdot tensordot kron cross convolve correlate diff polyval vander clip
+    round around sort nanmax nanmin diag tril triu polyadd polymul polysub polyder resize copy max amax min amin flip
+    roll transpose reshape trace tile append insert ptp cumulative_sum ravel squeeze expand_dims broadcast_to pad
+    rot90 swapaxes moveaxis split array_split fliplr flipud ediff1d""".split()
+_LIKE = "zeros_like ones_like empty_like full_like repeat".split()
+_JOIN = "concatenate concat stack vstack hstack dstack column_stack meshgrid block".split()
+_POSITIONS = """argmax argmin argsort searchsorted digitize nonzero flatnonzero argwhere count_nonzero lexsort argpartition
+    histogram histogram2d bincount unravel_index ravel_multi_index indices nanargmax nanargmin triu_indices tril_indices
+    diag_indices triu_indices_from tril_indices_from diag_indices_from ix_""".split()
+
+
+def install(np, plain_ints, sums, wide):
+    """sums: what sums and products of a type are made in; wide: the type of 64 bits."""
+    array = np.ndarray
+    generic = np.generic
+    getframe = sys._getframe
+    asarray = np.asarray.__wrapped__
+    scalar = np.int64
+
+    widen = widener(np)
+
+    def wider(value):
+        """A list of a program's own integers as an array, an integer as a scalar."""
+        kind = type(value)
+        if kind is int:
+            return scalar(value) if -(2**63) <= value < 2**63 else value
+        if (kind is list or kind is tuple or kind is range) and plain_ints(value):
+            try:
+                made = asarray(value)
+            except ValueError:
+                return value  # ragged
+            return made.astype(wide) if made.dtype.kind == "i" else value
+        return value
+
+    def keep(name, wrapper, place=np):
+        original = getattr(place, name, None)
+        if original is None:
+            return
+        functools.update_wrapper(wrapper, original)
+        setattr(place, name, wrapper)
+
+    for name in _CALCULATE:
+        original = getattr(np, name, None)
+        if original is None:
+            continue
+        if isinstance(original, np.ufunc):
+            setattr(np, name, _Ufunc(original, wider, sums if name in ("add", "multiply") else None, np.asanyarray))
+            continue
+
+        def calculate(*args, _original=original, **kwargs):
+            if args and type(args[0]) in (list, tuple, int, range) and of_program(getframe(1)):
+                if not any(isinstance(a, (array, generic)) for a in args):
+                    # Counts and axes come behind; they may be of any width.
+                    args = tuple(wider(a) if type(a) is not int or i == 0 else a for i, a in enumerate(args))
+                    return widen(_original(*args, **kwargs))
+            return _original(*args, **kwargs)
+
+        keep(name, calculate)
+
+    for name in _JOIN:
+        original = getattr(np, name, None)
+
+        def join(*args, _original=original, **kwargs):
+            if args and of_program(getframe(1)):
+                if _original is _meshgrid:
+                    args = tuple(map(wider, args))
+                elif type(args[0]) in (list, tuple):
+                    first = type(args[0])(x if isinstance(x, (array, generic)) else wider(x) for x in args[0])
+                    args = (first, *args[1:])
+            return _original(*args, **kwargs)
+
+        if name == "meshgrid":
+            _meshgrid = original
+        keep(name, join)
+
+    for name in _POSITIONS:
+        original = getattr(np, name)
+
+        def positions(*args, _original=original, **kwargs):
+            result = _original(*args, **kwargs)
+            return widen(result) if of_program(getframe(1)) else result
+
+        keep(name, positions)
+
+    for name in _LIKE:
+        original = getattr(np, name)
+
+        def like(first, *args, _original=original, **kwargs):
+            if counts_in_64(getframe(1)):
+                first = wider(first)
+                args = tuple(spelt(a, wide) if type(a) in NAMED else a for a in args)
+                if type(kwargs.get("dtype")) in NAMED:
+                    kwargs["dtype"] = spelt(kwargs["dtype"], wide)
+            return _original(first, *args, **kwargs)
+
+        keep(name, like)
+
+    select_ = np.select
+
+    def select(condlist, choicelist, default=0):
+        result = select_(condlist, choicelist, default)
+        return widen(result) if of_program(getframe(1)) and all(map(plain_ints, choicelist)) else result
+
+    keep("select", select)
+
+    unique_ = np.unique
+
+    def unique(*args, **kwargs):
+        if not counts_in_64(getframe(1)):
+            return unique_(*args, **kwargs)
+        result = unique_(*map(wider, args[:1]), *args[1:], **kwargs)
+        return (result[0], *map(widen, result[1:])) if type(result) is tuple else result
+
+    keep("unique", unique)
+
+    where_ = np.where
+
+    def where(condition, *args, **kwargs):
+        if not counts_in_64(getframe(1)):
+            return where_(condition, *args, **kwargs)
+        if not args:
+            return widen(where_(condition)) if of_program(getframe(1)) else where_(condition)
+        if all(type(a) is int or type(a) is bool or type(a) in (list, tuple) and plain_ints(a) for a in args):
+            args = [wider(a) for a in args]
+        return where_(condition, *args, **kwargs)
+
+    keep("where", where)
+
+    einsum_ = np.einsum
+
+    def einsum(*args, **kwargs):
+        if len(args) > 1 and type(args[0]) is str and of_program(getframe(1)):
+            args = (args[0], *map(wider, args[1:]))
+        return einsum_(*args, **kwargs)
+
+    keep("einsum", einsum)
+
+    issubdtype_ = np.issubdtype
+
+    def issubdtype(arg1, arg2):
+        return issubdtype_(arg1, wide.type if arg2 is int else arg2)
+
+    keep("issubdtype", issubdtype)
+
+
+class _Ufunc:
+    """A ufunc that makes a program's own integers wide. All else is the ufunc's."""
+
+    def __init__(self, ufunc, wider, sums, asanyarray):
+        self.__dict__.update(
+            _u=ufunc, _wider=wider, _sums=sums, _asanyarray=asanyarray, __wrapped__=ufunc, __doc__=ufunc.__doc__
+        )
+
+    def __call__(self, *args, **kwargs):
+        for a in args:
+            if type(a) not in _OWN and getattr(a, "dtype", None) is not _BOOL:
+                return self._u(*args, **kwargs)
+        if of_program(sys._getframe(1)):
+            args = map(self._wider, args)
+        return self._u(*args, **kwargs)
+
+    def __getattr__(self, name):
+        return getattr(self._u, name)
+
+    def reduce(self, array, /, *args, **kwargs):
+        return self._accumulated(self._u.reduce, array, args, kwargs)
+
+    def accumulate(self, array, /, *args, **kwargs):
+        return self._accumulated(self._u.accumulate, array, args, kwargs)
+
+    def _accumulated(self, original, array, args, kwargs):
+        """Sums and products of a program's are 64 bits wide."""
+        if self._sums is not None and len(args) < 2 and "dtype" not in kwargs and "out" not in kwargs:
+            if of_program(sys._getframe(2)):
+                array = self._asanyarray(array)
+                kwargs["dtype"] = self._sums.get(array.dtype.char)
+        return original(array, *args, **kwargs)
+
+    def __setattr__(self, name, value):
+        setattr(self._u, name, value)
+
+    @property
+    def __class__(self):
+        return type(self._u)
+
+    def __repr__(self):
+        return repr(self._u)
+
+    def __eq__(self, other):
+        return other is self or other is self._u
+
+    def __hash__(self):
+        return hash(self._u)
+
+    def __reduce__(self):
+        return self._u.__reduce__()
+
+
+_BOOL = sys.modules["numpy"].dtype("?")
+_OWN = frozenset((int, list, tuple, range))

@@ -1,0 +1,237 @@
+"""Integers that numpy and pandas give to a program: 64 bits wide, unless it asked for others (see ints).
+
+What these libraries make inside, positions and codes for the most part, has 32 bits on this machine. It becomes wide where
+it leaves them for the program; an argument that is narrow already says that the program deals in narrow ones.
+"""
+
+import functools
+import gc
+import operator
+import sys
+
+from .ints import after_import, counting, of_program, spelt, widener
+
+
+def install():
+    import numpy as np
+
+    widen = widener(np)
+    _functions(np, widen)
+    _indexing_tricks(np, widen)
+    _vectorize(np)
+    _masked_and_records(np, widen)
+    _random_states(np, widen)
+    _pandas(np, widen)
+    _science(widen)
+
+
+def _narrow(values):
+    """Whether one of a call's arguments has, or asks for, 32 bits."""
+    for value in values:
+        kind = type(value)
+        if kind is tuple or kind is list:
+            if kind is list and len(value) > 100:
+                value = value[:100]
+            if _narrow(value):
+                return True
+            continue
+        if kind is str:
+            if value in ("int32", "i4", "<i4", "intc"):
+                return True
+            continue
+        dtype = getattr(value, "dtype", value)
+        if getattr(dtype, "char", "") in _NARROW or getattr(dtype, "__name__", "") in ("int32", "intc"):
+            return True
+    return False
+
+
+_NARROW = frozenset(("l", "i"))
+
+
+def handing_over(original, widen):
+    """original, whose results are wide where the program calls it."""
+    getframe = sys._getframe
+
+    def hand_over(*args, **kwargs):
+        result = original(*args, **kwargs)
+        if of_program(getframe(1)) and not _narrow(args) and not _narrow(kwargs.values()):
+            return widen(result)
+        return result
+
+    return functools.update_wrapper(hand_over, original)
+
+
+def _functions(np, widen):
+    def cover(place, names):
+        for name in names.split():
+            original = getattr(place, name, None)
+            if original is not None:
+                setattr(place, name, handing_over(original, widen))
+
+    cover(
+        np,
+        """asarray_chkfinite ascontiguousarray asfortranarray atleast_1d atleast_2d atleast_3d broadcast_arrays compress diagflat
+        diagonal extract fix imag real real_if_close intersect1d matrix_transpose nan_to_num permute_dims require setdiff1d
+        setxor1d union1d unique_all unique_counts unique_inverse unique_values cumulative_prod apply_along_axis piecewise
+        delete trim_zeros histogramdd busday_count""",
+    )
+    cover(np.linalg, "cross diagonal matmul matrix_rank matrix_transpose multi_dot outer trace vecdot matrix_power")
+    cover(np.fft, "fftshift ifftshift")
+    for place in (np.char, np.strings):
+        cover(place, "count find index rfind rindex str_len")
+
+
+def _indexing_tricks(np, widen):
+    from numpy.lib import _index_tricks_impl as tricks
+
+    for kind in (tricks.AxisConcatenator, tricks.nd_grid):
+        kind.__getitem__ = handing_over(kind.__getitem__, widen)
+
+
+def _vectorize(np):
+    """np.vectorize, where the function's first result decides, or the types that the program names."""
+    wide, vectorize = np.dtype("i8"), np.vectorize
+    init, decide = vectorize.__init__, vectorize._get_ufunc_and_otypes
+
+    def __init__(self, pyfunc=np._NoValue, otypes=None, *args, **kwargs):
+        if isinstance(otypes, (list, tuple)):
+            otypes = [spelt(t, wide) for t in otypes]
+        init(self, pyfunc, otypes, *args, **kwargs)
+
+    def _get_ufunc_and_otypes(self, func, args):
+        ufunc, otypes = decide(self, func, args)
+        if self.otypes is None and not _narrow(args):
+            otypes = otypes.replace("l", "q")
+        return ufunc, otypes
+
+    vectorize.__init__ = functools.update_wrapper(__init__, init)
+    vectorize._get_ufunc_and_otypes = _get_ufunc_and_otypes
+
+
+def _masked_and_records(np, widen):
+    names = """append arange array asanyarray asarray choose column_stack compress compressed concatenate convolve correlate diag
+        diff dot dstack expand_dims filled fix_invalid getdata hstack indices inner intersect1d masked_all_like masked_equal
+        masked_greater masked_greater_equal masked_inside masked_invalid masked_less masked_less_equal masked_not_equal
+        masked_outside masked_values masked_where max median min nonzero ones_like outer power ptp ravel repeat reshape resize
+        setdiff1d sort squeeze stack transpose union1d unique vstack where zeros_like"""
+    for name in names.split():
+        setattr(np.ma, name, handing_over(getattr(np.ma, name), widen))
+
+    fillers = np.ma.core.default_filler
+    fillers["i"] = fillers["u"] = np.int64(fillers["i"])
+    wide = np.dtype("i8")
+
+    def records(original):
+        def make(*args, **kwargs):
+            result = original(*args, **kwargs)
+            if not of_program(sys._getframe(1)) or _narrow(args) or _narrow(kwargs.values()) or result.dtype.names is None:
+                return result
+            if kwargs.get("formats") is not None or not any(t.char == "l" for t, *_ in result.dtype.fields.values()):
+                return result
+            fields = [(n, wide if (t := result.dtype[n]).char == "l" else t) for n in result.dtype.names]
+            return result.astype(np.dtype((np.record, fields)))
+
+        return functools.update_wrapper(make, original)
+
+    for name in ("array", "fromrecords", "fromarrays"):
+        setattr(np.rec, name, records(getattr(np.rec, name)))
+
+
+def _in_c(kind):
+    """The dictionary of a type that is written in C: it can be changed where setattr is refused."""
+    return gc.get_referents(kind.__dict__)[0]
+
+
+def _random_states(np, widen):
+    """The methods of generators and of numpy.random itself, but for its randint, which ints has."""
+    inside = _in_c(np.random.RandomState)
+    names = "binomial choice geometric hypergeometric logseries multinomial negative_binomial permutation poisson random_integers zipf"
+    for name in names.split():
+        inside[name] = handing_over(counting(np, inside[name]), widen)
+        setattr(np.random, name, handing_over(counting(np, getattr(np.random, name)), widen))
+    wide, randint_ = np.dtype("i8"), inside["randint"]
+
+    def randint(self, low, high=None, size=None, dtype=int):
+        return randint_(self, low, high, size, wide if dtype is int and of_program(sys._getframe(1)) else dtype)
+
+    inside["randint"] = functools.update_wrapper(randint, randint_)
+    sys._clear_type_cache()
+
+
+_METHODS = """argmax argmin argsort factorize get_indexer get_indexer_for get_indexer_non_unique get_loc get_locs reindex
+    searchsorted slice_locs sortlevel""".split()
+
+
+def _pandas(np, widen):
+    import pandas
+    from pandas.api.extensions import ExtensionArray
+    from pandas.core import base, ops
+    from pandas.core.groupby.groupby import BaseGroupBy
+
+    for name in ("factorize", "cut", "qcut"):
+        setattr(pandas, name, handing_over(getattr(pandas, name), widen))
+    for kind in _kinds(base.IndexOpsMixin, ExtensionArray, pandas.DataFrame):
+        for name in _METHODS:
+            if name in vars(kind):
+                setattr(kind, name, handing_over(vars(kind)[name], widen))
+
+    for kind in (base.IndexOpsMixin, ExtensionArray, pandas.DataFrame):
+        kind.to_numpy = _told_int(kind.to_numpy, np.dtype("i8"))
+    indices = BaseGroupBy.indices
+
+    def positions(self):
+        found = indices.__get__(self)
+        return {k: widen(v) for k, v in found.items()} if of_program(sys._getframe(1)) else found
+
+    BaseGroupBy.indices = property(positions, doc=indices.__doc__)
+    _true_as_one(np, ops)
+
+
+def _told_int(original, wide):
+    def to_numpy(self, dtype=None, *args, **kwargs):
+        return original(self, spelt(dtype, wide), *args, **kwargs)
+
+    return functools.update_wrapper(to_numpy, original)
+
+
+def _kinds(*kinds):
+    """kinds and all that are made of them."""
+    found = list(kinds)
+    for kind in found:
+        found += [k for k in kind.__subclasses__() if k not in found]
+    return found
+
+
+def _true_as_one(np, ops):
+    """Columns of truth values that pandas calculates with an integer."""
+    calculate, scalar, truth = ops.arithmetic_op, np.int64, np.dtype("?")
+    powers = (operator.pow, ops.rpow)  # of truth values: 8 bits
+
+    def arithmetic_op(left, right, op):
+        if type(right) is int and getattr(left, "dtype", None) is truth and -(2**63) <= right < 2**63 and op not in powers:
+            right = scalar(right)
+        return calculate(left, right, op)
+
+    functools.update_wrapper(arithmetic_op, calculate)
+    for place in (ops, ops.array_ops):
+        place.arithmetic_op = arithmetic_op
+
+
+_SCIENCE = frozenset(
+    "scipy.ndimage scipy.optimize scipy.signal scipy.special scipy.stats sklearn.datasets sklearn.metrics sklearn.model_selection".split()
+)
+
+
+def _science(widen):
+    """The functions of scipy and scikit-learn, where programs import them from; the libraries' own modules import them from
+    elsewhere. ndimage.label has 32 bits everywhere."""
+    from importlib._bootstrap_external import _LoaderBasics
+
+    def cover(module):
+        if module.__name__ in _SCIENCE:
+            names = vars(module)
+            for name, value in names.items():
+                if name[0] != "_" and name != "label" and type(value).__name__ in ("function", "builtin_function_or_method", "cyfunction"):
+                    names[name] = handing_over(value, widen)
+
+    after_import(_LoaderBasics, cover)
