@@ -54,13 +54,18 @@ func (l *capped) Accept() (net.Conn, error) {
 
 // turnAway closes a connection that is one too many.
 func (l *capped) turnAway(c net.Conn) {
+	if !l.plain {
+		_ = c.Close()
+		return
+	}
 	select {
 	case l.parted <- struct{}{}:
 		go func() {
 			defer func() { <-l.parted }()
 			defer c.Close()
-			if l.plain {
-				tellFull(c)
+			_ = c.SetWriteDeadline(time.Now().Add(partTimeout))
+			if _, err := c.Write(fullAnswer()); err == nil {
+				part(c, c, maxPartedUnknown)
 			}
 		}()
 	default:
@@ -68,16 +73,38 @@ func (l *capped) turnAway(c net.Conn) {
 	}
 }
 
-// tellFull answers the request that comes by c, whatever it is, and reads what comes of it, or the answer would be lost.
-func tellFull(c net.Conn) {
-	_ = c.SetDeadline(time.Now().Add(dropTimeout))
-	if _, err := c.Write(fullAnswer()); err != nil {
+const (
+	// partTimeout is how long one waits for more from a client that was answered, partingTime how long one reads at most.
+	partTimeout, partingTime = time.Second, 5 * time.Second
+	// maxPartedUnknown is how many bytes are read of a client that has shown no key, maxPartedKnown of one that has.
+	maxPartedUnknown, maxPartedKnown = 1 << 20, 1 << 30
+)
+
+// part comes between an answer and the end of its connection, and reads what the client still sends, which comes by r. A
+// connection that is closed while its client sends is reset, and a client that sends all before it reads, as most do,
+// would see that instead of the answer. One that reads to the end sees it at once.
+func part(c net.Conn, r io.Reader, most int64) {
+	half, ok := c.(closeWriter)
+	if !ok || half.CloseWrite() != nil {
 		return
 	}
-	if half, ok := c.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
-		_, _ = io.CopyN(io.Discard, c, maxDrained)
+	end := time.Now().Add(partingTime)
+	buf := make([]byte, 32<<10)
+	for read := int64(0); read < most; {
+		next := time.Now().Add(partTimeout)
+		if next.After(end) {
+			next = end
+		}
+		_ = c.SetReadDeadline(next)
+		n, err := r.Read(buf)
+		if err != nil {
+			return
+		}
+		read += int64(n)
 	}
 }
+
+type closeWriter interface{ CloseWrite() error }
 
 // fullAnswer is the answer to whoever finds no place.
 var fullAnswer = sync.OnceValue(func() []byte {
@@ -103,7 +130,7 @@ func (c *counted) Close() error {
 
 // CloseWrite is what net/http ends a connection with whose request was not read to its end.
 func (c *counted) CloseWrite() error {
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+	if half, ok := c.Conn.(closeWriter); ok {
 		return half.CloseWrite()
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cloche-dev/cloche/web"
 )
@@ -68,6 +69,30 @@ func TestConnectionCap(t *testing.T) {
 		res, err := ask(c)
 		return err == nil && res.StatusCode == 401
 	})
+}
+
+// TestDroppedBodyEnds: a client that sends half of a body and reads to the end waits for nothing.
+func TestDroppedBodyEnds(t *testing.T) {
+	s, stop := listen(t, nil, web.ServeOptions{})
+	defer func() {
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	addr := strings.TrimPrefix(s.url, "http://")
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := fmt.Fprintf(c, "POST /v1/execute HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 1099511627776\r\n\r\n{", addr, secret); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.SetReadDeadline(time.Now().Add(900 * time.Millisecond)) // the server waits for a second
+	b, err := io.ReadAll(c)
+	if err != nil || !strings.HasPrefix(string(b), "HTTP/1.1 413 ") {
+		t.Errorf("%v %s", err, b)
+	}
 }
 
 // TestDroppedBody: who is refused before the body was read sees why, also a client that sends all of it first.

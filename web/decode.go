@@ -86,37 +86,24 @@ func (x *exchange) dropBody() bool {
 	return true
 }
 
-const (
-	// dropTimeout is how long one waits for more of a body that nobody wants, drainTimeout how long one reads of it at most.
-	dropTimeout, drainTimeout = time.Second, 5 * time.Second
-	// maxDrained is how much of it is read for whoever shows no key. Others are given maxDrainedKnown.
-	maxDrained, maxDrainedKnown = 1 << 20, 1 << 30
-)
+// dropTimeout is the time for the rest of a body that nobody wants.
+const dropTimeout = time.Second
 
-// drain sends the answer, and then reads what still comes of a body that was dropped. A connection that is closed while its
-// client sends is reset, and a client that sends all before it reads, as most do, would see that instead of the answer.
+// drain sends the answer, and then reads what still comes of a body that was dropped.
 func (x *exchange) drain() {
 	if x.control.Flush() != nil || x.r.Header.Get("Expect") != "" { // which sends nothing unless it is asked to
 		return
 	}
-	most := int64(maxDrained)
+	conn, buffered, err := x.control.Hijack()
+	if err != nil {
+		return // net/http does what it can
+	}
+	defer conn.Close()
+	most := int64(maxPartedUnknown)
 	if x.key != nil {
-		most = maxDrainedKnown
+		most = maxPartedKnown
 	}
-	end := time.Now().Add(drainTimeout)
-	buf := make([]byte, 32<<10)
-	for read := int64(0); read < most; {
-		next := time.Now().Add(dropTimeout)
-		if next.After(end) {
-			next = end
-		}
-		_ = x.control.SetReadDeadline(next)
-		n, err := x.r.Body.Read(buf)
-		if err != nil {
-			return
-		}
-		read += int64(n)
-	}
+	part(conn, buffered, most)
 }
 
 func readError(err error) error {

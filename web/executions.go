@@ -91,7 +91,7 @@ func (r *executions) finish(x *execution) {
 // tens of thousands are kept, and the garbage collector looks at each.
 func (x *execution) kept() *execution {
 	return &execution{
-		id: x.id, key: x.key, session: x.session, language: x.language, detached: x.detached, started: x.started,
+		id: x.id, key: x.key, session: x.session, language: x.language, detached: x.detached, started: x.started, autopsy: x.autopsy,
 		log: x.log, done: x.done, answer: x.answer, err: x.err, cancel: func(error) {},
 	}
 }

@@ -145,7 +145,7 @@ func TestDescription(t *testing.T) {
 	d.call("GET", "/v1/executions/"+res.ID+"/events", nil)
 	d.call("GET", "/v1/executions/"+res.ID+"/autopsy", nil)
 	d.call("DELETE", "/v1/executions/"+res.ID, nil)
-	d.call("POST", "/v1/executions/"+res.ID+"/tool_results", object{"call_id": "x"})
+	d.call("POST", "/v1/executions/"+res.ID+"/tool_results", object{"call_id": "x", "result": nil})
 	var info struct{ ID string }
 	d.call("POST", "/v1/sessions", object{"metadata": object{"a": "b"}, "on_error": "rollback", "autopsy_s": 60}).must(201, &info)
 	p := "/v1/sessions/" + info.ID

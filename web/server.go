@@ -233,17 +233,19 @@ func (x *exchange) Flush() { _ = x.control.Flush() }
 func (x *exchange) writeJSON(status int, body []byte) {
 	h := x.Header()
 	h["Content-Type"] = jsonType
-	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	h["Content-Length"] = []string{strconv.Itoa(len(body) + len(newline))}
 	x.writeWithin(x.s.cfg.WriteTimeout)
 	x.WriteHeader(status)
 	_, _ = x.Write(body) // a client that went away is no concern of ours
+	_, _ = x.Write(newline)
 }
 
-// Values of headers that are the same in every answer. Nobody changes them.
+// Parts of answers that are always the same. Nobody changes them.
 var (
 	jsonType = []string{"application/json"}
 	noSniff  = []string{"nosniff"}
 	noStore  = []string{"no-store"}
+	newline  = []byte("\n") // at the end of an answer, for those who read it in a terminal
 )
 
 // writeWithin gives the client a time to take what is written next.
