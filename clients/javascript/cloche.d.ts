@@ -56,10 +56,37 @@ export interface SandboxOptions extends SandboxLimits {
   seed?: number;
   /** The id of a snapshot to go on from. */
   snapshot?: string;
+  /** Functions that the program may call. They are called while the program runs, in stream() while its events are read. */
+  tools?: Tool[];
 }
 
 export type ExecuteOptions = ProgramOptions & SandboxOptions;
 export type TurnOptions = ProgramOptions & RunLimits;
+
+/** A function of yours that programs may call as tools.NAME. */
+export interface Tool {
+  name: string;
+  /** Gets the arguments as one object. Without it results come later: the turn is suspended, and Session.resume goes on with it. */
+  call?: (args: any) => unknown;
+  description?: string;
+  /** The JSON schema of the arguments. */
+  inputSchema?: Record<string, unknown>;
+  /** Seconds. */
+  timeout?: number;
+}
+
+/** What a tool throws to tell the program why it failed. Of any other exception the program learns only that the tool failed. */
+export class ToolError extends Error {
+  /** @param name The exception that the program sees, such as ValueError. */
+  constructor(message: string, name?: string);
+}
+
+/** A call of a tool whose result comes later. */
+export interface PendingCall {
+  id: string;
+  name: string;
+  arguments: Record<string, unknown>;
+}
 
 export interface SessionOptions extends SandboxOptions {
   onError?: "keep" | "rollback";
@@ -124,6 +151,8 @@ export interface Result {
   files: Record<string, Uint8Array>;
   usage: Usage;
   rolledBack: boolean;
+  /** What a suspended turn waits for. */
+  pendingCalls: PendingCall[];
   /** The whole answer. */
   raw: Record<string, unknown>;
 }
@@ -170,7 +199,8 @@ export class Client {
   result(executionId: string): Promise<Result>;
   session(options?: SessionOptions): Promise<Session>;
   sessions(): Promise<Session[]>;
-  openSession(id: string): Promise<Session>;
+  /** A session that is there, with the functions of the tools that it was made with. */
+  openSession(id: string, options?: { tools?: Tool[] }): Promise<Session>;
   snapshots(): Promise<Snapshot[]>;
   deleteSnapshot(id: string): Promise<void>;
   runtimes(): Promise<Record<string, unknown>>;
@@ -185,6 +215,12 @@ export class Session {
   close(): Promise<void>;
   execute(code: string, options?: TurnOptions): Promise<Result>;
   stream(code: string, options?: TurnOptions): AsyncGenerator<RunEvent, void>;
+  /** The calls whose results a suspended turn waits for. */
+  pendingCalls(): Promise<PendingCall[]>;
+  /** Goes on with a suspended turn: results are by the id of their calls; a ToolError is thrown in the program. */
+  resume(results: Record<string, unknown>, options?: { signal?: AbortSignal }): Promise<Result>;
+  /** Interrupts a suspended turn where it waits. */
+  giveUp(options?: { signal?: AbortSignal }): Promise<Result>;
   /** Interrupts the turn that runs, and says whether there was one. */
   interrupt(): Promise<boolean>;
   reset(): Promise<void>;

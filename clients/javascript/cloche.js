@@ -19,6 +19,15 @@ export class ClocheError extends Error {
   }
 }
 
+// ToolError is what a tool throws to tell the program why it failed: name is the exception that the program sees. Of any other
+// exception the program learns only that the tool failed.
+export class ToolError extends Error {
+  constructor(message, name = "ToolError") {
+    super(message);
+    this.name = name;
+  }
+}
+
 export class Client {
   #url;
   #key;
@@ -51,7 +60,8 @@ export class Client {
     return response.status === 204 ? undefined : response.json();
   }
 
-  async *events(path, json, { signal } = {}) {
+  async *events(path, json, { signal, tools = [] } = {}) {
+    let execution;
     const response = await this.request("POST", path, { json, signal, headers: { Accept: "application/x-ndjson" } });
     const reader = response.body.getReader();
     try {
@@ -64,7 +74,11 @@ export class Client {
         rest = lines.pop();
         for (const line of lines) {
           const event = line && JSON.parse(line);
-          if (event && event.type !== "ping") yield eventOf(event);
+          if (!event || event.type === "ping") continue;
+          execution = event.execution_id ?? execution;
+          const tool = event.type === "tool_call" && event.outcome === "pending" && tools.find((t) => t.name === event.name);
+          if (tool) await this.#answer(execution, event, tool);
+          yield eventOf(event);
         }
       }
     } finally {
@@ -72,12 +86,30 @@ export class Client {
     }
   }
 
-  async execute(code, { signal, ...options } = {}) {
-    return resultOf(await this.call("POST", "/v1/execute", { code, ...wire(options) }, { signal }));
+  async #answer(execution, call, tool) {
+    const json = { call_id: call.call_id, ...await answerOf(tool, call.arguments ?? {}) };
+    try {
+      await this.call("POST", `/v1/executions/${execution}/tool_results`, json);
+    } catch (e) {
+      if (e.status !== 404) throw e; // the program no longer waits for it
+    }
+  }
+
+  // run gives the result of a program. Tools can be asked for over a stream only.
+  async run(path, json, { signal, tools = [] } = {}) {
+    if (!tools.some((t) => t.call)) return resultOf(await this.call("POST", path, json, { signal }));
+    let result;
+    for await (const event of this.events(path, json, { signal, tools })) ({ result } = event);
+    if (!result) throw new ClocheError(0, { message: "the stream ended before the result" });
+    return result;
+  }
+
+  execute(code, { signal, ...options } = {}) {
+    return this.run("/v1/execute", { code, ...wire(options) }, { signal, tools: options.tools });
   }
 
   stream(code, { signal, ...options } = {}) {
-    return this.events("/v1/execute", { code, ...wire(options) }, { signal });
+    return this.events("/v1/execute", { code, ...wire(options) }, { signal, tools: options.tools });
   }
 
   async result(executionId) {
@@ -85,15 +117,15 @@ export class Client {
   }
 
   async session(options = {}) {
-    return new Session(this, await this.call("POST", "/v1/sessions", wire(options)));
+    return new Session(this, await this.call("POST", "/v1/sessions", wire(options)), options.tools);
   }
 
   async sessions() {
     return (await this.call("GET", "/v1/sessions")).sessions.map((info) => new Session(this, info));
   }
 
-  async openSession(id) {
-    return new Session(this, await this.call("GET", `/v1/sessions/${id}`));
+  async openSession(id, { tools } = {}) {
+    return new Session(this, await this.call("GET", `/v1/sessions/${id}`), tools);
   }
 
   async snapshots() { return (await this.call("GET", "/v1/snapshots")).snapshots; }
@@ -104,9 +136,11 @@ export class Client {
 export class Session {
   #client;
   #path;
+  #tools;
 
-  constructor(client, info) {
+  constructor(client, info, tools = []) {
     this.#client = client;
+    this.#tools = tools;
     this.info = info;
     this.id = info.id;
     this.language = info.language;
@@ -124,12 +158,26 @@ export class Session {
 
   async [Symbol.asyncDispose ?? Symbol.for("Symbol.asyncDispose")]() { await this.close(); }
 
-  async execute(code, { signal, ...options } = {}) {
-    return resultOf(await this.#client.call("POST", `${this.#path}/execute`, { code, ...wire(options) }, { signal }));
+  execute(code, { signal, ...options } = {}) {
+    return this.#client.run(`${this.#path}/execute`, { code, ...wire(options) }, { signal, tools: this.#tools });
   }
 
   stream(code, { signal, ...options } = {}) {
-    return this.#client.events(`${this.#path}/execute`, { code, ...wire(options) }, { signal });
+    return this.#client.events(`${this.#path}/execute`, { code, ...wire(options) }, { signal, tools: this.#tools });
+  }
+
+  // pendingCalls are those whose results a suspended turn waits for.
+  async pendingCalls() { return pendingOf(await this.#client.call("GET", this.#path)); }
+
+  // resume goes on with a suspended turn: results are by the id of their calls; a ToolError is thrown in the program.
+  resume(results, { signal } = {}) {
+    const answers = Object.entries(results).map(([id, r]) => ({ call_id: id, ...(r instanceof ToolError ? refusalOf(r) : { result: r ?? null }) }));
+    return this.#client.run(`${this.#path}/resume`, { results: answers }, { signal, tools: this.#tools });
+  }
+
+  // giveUp interrupts a suspended turn where it waits.
+  giveUp({ signal } = {}) {
+    return this.#client.run(`${this.#path}/resume`, { cancel: true }, { signal, tools: this.#tools });
   }
 
   async interrupt() { return (await this.#client.call("POST", `${this.#path}/interrupt`)).interrupted; }
@@ -139,7 +187,7 @@ export class Session {
 
   async fork({ count = 1, turn } = {}) {
     const made = await this.#client.call("POST", `${this.#path}/fork`, { count, turn });
-    return made.sessions.map((info) => new Session(this.#client, info));
+    return made.sessions.map((info) => new Session(this.#client, info, this.#tools));
   }
 
   snapshot({ metadata } = {}) { return this.#client.call("POST", `${this.#path}/snapshots`, { metadata }); }
@@ -163,7 +211,7 @@ export class Session {
 }
 
 // wire turns the options of a call into the fields of a request.
-function wire({ files, network, timeout, fuel, memoryBytes, outputBytes, diskBytes, onError, idleTimeout, maxLifetime, ...rest }) {
+function wire({ files, network, tools, timeout, fuel, memoryBytes, outputBytes, diskBytes, onError, idleTimeout, maxLifetime, ...rest }) {
   const limits = defined({
     timeout_ms: timeout === undefined ? undefined : Math.round(timeout * 1000),
     fuel, memory_bytes: memoryBytes, output_bytes: outputBytes, disk_bytes: diskBytes,
@@ -173,12 +221,34 @@ function wire({ files, network, timeout, fuel, memoryBytes, outputBytes, diskByt
     files: files && Object.entries(files).map(([path, content]) =>
       typeof content === "string" ? { path, content } : { path, content_base64: base64(content) }),
     network: network?.length ? { allow: network } : undefined,
+    tools: tools?.length ? tools.map((t) => defined({
+      name: t.name, description: t.description, input_schema: t.inputSchema, deferred: t.call ? undefined : true,
+      timeout_ms: t.timeout === undefined ? undefined : Math.round(t.timeout * 1000),
+    })) : undefined,
     limits: Object.keys(limits).length ? limits : undefined,
     on_error: onError, idle_timeout_s: idleTimeout, max_lifetime_s: maxLifetime,
   });
 }
 
 const defined = (fields) => Object.fromEntries(Object.entries(fields).filter(([, v]) => v !== undefined));
+
+const refusalOf = (e) => ({ error: { name: e.name, message: e.message } });
+
+// answerOf calls a tool.
+async function answerOf(tool, args) {
+  try {
+    if (!tool.call) throw new ToolError("nobody is there to answer");
+    const result = (await tool.call(args)) ?? null;
+    JSON.stringify(result); // throws where it cannot be sent
+    return { result };
+  } catch (e) {
+    if (e instanceof ToolError) return refusalOf(e);
+    console.error(`tool ${tool.name}:`, e);
+    return { error: { message: "the tool failed" } };
+  }
+}
+
+const pendingOf = ({ pending_calls: calls = [] }) => calls.map((c) => ({ id: c.call_id, name: c.name, arguments: c.arguments ?? {} }));
 
 function base64(content) {
   const bytes = content instanceof Uint8Array ? content : new Uint8Array(content);
@@ -208,7 +278,7 @@ function resultOf(raw) {
     filesChanged: raw.files_changed ?? [],
     files: Object.fromEntries((raw.files ?? []).map((f) =>
       [f.path, f.content_base64 === undefined ? new TextEncoder().encode(f.content ?? "") : bytesOf(f.content_base64)])),
-    usage: raw.usage, rolledBack: raw.rolled_back ?? false, raw,
+    usage: raw.usage, rolledBack: raw.rolled_back ?? false, pendingCalls: pendingOf(raw), raw,
   };
 }
 

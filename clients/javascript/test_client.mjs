@@ -1,7 +1,7 @@
 // Tests the client against a server: CLOCHE_URL and CLOCHE_KEY say which.
 
 import assert from "node:assert/strict";
-import { Client, ClocheError } from "./cloche.js";
+import { Client, ClocheError, ToolError } from "./cloche.js";
 
 const url = process.env.CLOCHE_URL;
 const client = new Client(url);
@@ -78,5 +78,48 @@ for (let i = 0; i < 200; i++) {
 await session.close();
 await assert.rejects(() => session.execute("1"), (e) => e.status === 404 || e.status === 410);
 assert.ok((await client.runtimes()).runtimes.length > 0);
+
+// Tools of ours, and such whose results come later.
+const tools = [
+  {
+    name: "lookup", description: "Finds a person.", timeout: 10,
+    inputSchema: { type: "object", properties: { name: { type: "string" } }, required: ["name"] },
+    async call({ name }) {
+      if (name === "nobody") throw new ToolError("nobody of that name", "RangeError");
+      if (name === "") throw new Error("the secret of the host");
+      return { age: name.length };
+    },
+  },
+  { name: "approve" },
+];
+const ask = `for (const name of ["Ada", "nobody", ""]) try { console.log(JSON.stringify(await tools.lookup({ name }))); } catch (e) { console.log(e.name, e.message); }`;
+const { error: report } = console;
+console.error = () => {};
+const runs = [await client.execute(ask, { language: "javascript", tools: tools.slice(0, 1) })];
+for await (const e of client.stream(ask, { language: "javascript", tools: tools.slice(0, 1) })) if (e.type === "end") runs.push(e.result);
+console.error = report;
+assert.equal(runs.length, 2);
+for (const r of runs) {
+  assert.match(r.stdout, /{"age":3}\nRangeError .*nobody of that name\n.*the tool failed\n$/);
+  assert.doesNotMatch(r.stdout, /secret/);
+}
+const waiting = await client.session({ language: "javascript", tools });
+const stopped = await waiting.execute("const n = 5; console.log(await tools.approve({ total: n }), await tools.lookup({ name: 'Bo' }))");
+assert.equal(stopped.status, "suspended", JSON.stringify(stopped.raw));
+assert.deepEqual(stopped.pendingCalls.map((c) => [c.name, c.arguments]), [["approve", { total: 5 }]]);
+const again = await client.openSession(waiting.id, { tools });
+const [call] = await again.pendingCalls();
+assert.deepEqual(call, stopped.pendingCalls[0]);
+await assert.rejects(() => waiting.execute("1"), (e) => e.status === 409 && e.code === "suspended");
+const resumed = await again.resume({ [call.id]: null });
+assert.equal(resumed.stdout, "null { age: 2 }\n");
+assert.deepEqual(await again.pendingCalls(), []);
+const refused = await waiting.execute("await tools.approve()");
+const failed = await waiting.resume({ [refused.pendingCalls[0].id]: new ToolError("too much", "RangeError") });
+assert.match(failed.error.value, /too much/);
+await waiting.execute("await tools.approve()");
+assert.equal((await waiting.giveUp()).status, "cancelled");
+assert.equal((await waiting.execute("n")).value, "5");
+await waiting.close();
 
 console.log("all is well");

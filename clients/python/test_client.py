@@ -1,9 +1,10 @@
 """Tests the client against a server: CLOCHE_URL and CLOCHE_KEY say which."""
 
+import logging
 import os
 import sys
 
-from cloche import Client, ClocheError
+from cloche import Client, ClocheError, Tool, ToolError
 
 with Client(os.environ["CLOCHE_URL"]) as client:
     result = client.execute("6 * 7")
@@ -76,5 +77,41 @@ with Client(os.environ["CLOCHE_URL"]) as client:
             except ClocheError as e:
                 assert e.status == 409, e
     assert client.runtimes()["runtimes"]
+
+    # Tools of ours, and such whose results come later.
+    asked = []
+
+    def lookup(name):
+        asked.append(name)
+        if name == "nobody":
+            raise ToolError("nobody of that name", "KeyError")
+        return {"age": len(name)} if name else object()
+
+    logging.getLogger("cloche").disabled = True
+    schema = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+    tools = [Tool("lookup", lookup, "Finds a person.", schema, timeout=10), Tool("approve")]
+    ask = "import tools\nfor n in ('Ada', 'nobody', ''):\n  try: print(tools.lookup(name=n))\n  except Exception as e: print(type(e).__name__, e)"
+    for result in (client.execute(ask, tools=tools[:1]), [e.result for e in client.stream(ask, tools=tools[:1])][-1]):
+        assert "{'age': 3}" in result.stdout and "nobody of that name" in result.stdout and "the tool failed" in result.stdout, result
+    assert asked == ["Ada", "nobody", ""] * 2, asked
+    with client.session(tools=tools) as session:
+        result = session.execute("n = 5\nyes = await tools.approve.aio(total=n)\nprint(yes, tools.lookup(name='Bo'))")
+        assert result.status == "suspended" and result.pending_calls[0].arguments == {"total": 5}, result
+        again = client.open_session(session.id, tools)
+        call, = again.pending_calls()
+        assert call == result.pending_calls[0] and call.name == "approve", call
+        try:
+            session.execute("1")
+            raise AssertionError("a suspended session runs")
+        except ClocheError as e:
+            assert (e.status, e.code) == (409, "suspended"), e
+        result = again.resume({call.id: None})
+        assert result.ok and result.stdout == "None {'age': 2}\n" and again.pending_calls() == [], result
+        result = session.execute("await tools.approve.aio()")
+        result = session.resume({result.pending_calls[0].id: ToolError("too much", "ValueError")})
+        assert result.error.name == "ValueError" and "too much" in result.error.value, result
+        session.execute("await tools.approve.aio()")
+        assert session.give_up().status == "cancelled"
+        assert session.execute("n").value == "5"
 
 print("all is well", file=sys.stdout)

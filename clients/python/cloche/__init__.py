@@ -13,16 +13,19 @@ from __future__ import annotations
 import base64
 import http.client
 import json
+import logging
 import os
 import ssl
 import urllib.parse
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, Dict, Iterator, List, Mapping, Optional, Sequence, Union
+from typing import Any, BinaryIO, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Union
 
 __all__ = [
-    "Change", "ClocheError", "Client", "Event", "FileInfo", "HistoryEntry", "Result", "ProgramError", "Session", "Shown",
-    "Snapshot",
+    "Change", "ClocheError", "Client", "Event", "FileInfo", "HistoryEntry", "PendingCall", "ProgramError", "Result", "Session",
+    "Shown", "Snapshot", "Tool", "ToolError",
 ]
+
+_log = logging.getLogger(__name__)
 
 Content = Union[str, bytes]
 
@@ -39,6 +42,61 @@ class ClocheError(Exception):
         self.details = details
         self.request_id = request_id
         self.retry_after = retry_after
+
+
+class ToolError(Exception):
+    """What a tool raises to tell the program why it failed: name is the exception that the program sees, such as
+    ValueError. Of any other exception the program learns only that the tool failed."""
+
+    def __init__(self, message: str, name: str = "ToolError") -> None:
+        super().__init__(message)
+        self.name = name
+
+    def _json(self) -> Dict[str, str]:
+        return {"name": self.name, "message": str(self)}
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A function of yours that programs may call as tools.NAME. It gets the arguments by name, and returns what json can
+    write. Without call the results come later: the turn is suspended, and Session.resume goes on with it."""
+
+    name: str
+    call: Optional[Callable[..., Any]] = None
+    description: str = ""
+    input_schema: Optional[Mapping[str, Any]] = None
+    timeout: Optional[float] = None
+
+    def _json(self) -> Dict[str, Any]:
+        return _given(
+            name=self.name, description=self.description or None, input_schema=self.input_schema,
+            timeout_ms=None if self.timeout is None else round(self.timeout * 1000), deferred=True if self.call is None else None)
+
+    def _answer(self, arguments: Mapping[str, Any]) -> Dict[str, Any]:
+        try:
+            if self.call is None:
+                raise ToolError("nobody is there to answer")
+            result = self.call(**arguments)
+            json.dumps(result)
+            return {"result": result}
+        except ToolError as e:
+            return {"error": e._json()}
+        except Exception:
+            _log.exception("tool %s", self.name)
+            return {"error": {"message": "the tool failed"}}
+
+
+@dataclass(frozen=True)
+class PendingCall:
+    """A call of a tool whose result comes later."""
+
+    id: str
+    name: str
+    arguments: Dict[str, Any]
+
+    @staticmethod
+    def _list(calls: Optional[Sequence[Mapping[str, Any]]]) -> "List[PendingCall]":
+        return [PendingCall(c["call_id"], c["name"], c.get("arguments", {})) for c in calls or []]
 
 
 @dataclass(frozen=True)
@@ -109,6 +167,7 @@ class Result:
     files: Dict[str, bytes]
     usage: Dict[str, float]
     rolled_back: bool
+    pending_calls: List[PendingCall]
     raw: Dict[str, Any] = field(repr=False)
 
     @property
@@ -140,7 +199,8 @@ class Result:
                 for c in j.get("files_changed", [])
             ],
             files={f["path"]: _content(f) for f in j.get("files", [])},
-            usage=j.get("usage", {}), rolled_back=j.get("rolled_back", False), raw=j,
+            usage=j.get("usage", {}), rolled_back=j.get("rolled_back", False),
+            pending_calls=PendingCall._list(j.get("pending_calls")), raw=j,
         )
 
 
@@ -204,6 +264,10 @@ def _limits(timeout: Optional[float], fuel: Optional[int], memory_bytes: Optiona
     return {k: v for k, v in given.items() if v is not None} or None
 
 
+def _by_name(tools: Optional[Sequence[Tool]]) -> Dict[str, Tool]:
+    return {tool.name: tool for tool in tools or ()}
+
+
 def _given(**fields: Any) -> Dict[str, Any]:
     return {k: v for k, v in fields.items() if v is not None}
 
@@ -256,37 +320,61 @@ class Client:
             text = response.read()
         return json.loads(text) if text else None
 
-    def _stream(self, path: str, body: Any) -> Iterator[Event]:
+    def _stream(self, path: str, body: Any, tools: Mapping[str, Tool]) -> Iterator[Event]:
         headers = {"Content-Type": "application/json", "Accept": "application/x-ndjson"}
+        execution = ""
         with self._open("POST", path, json.dumps(body).encode(), headers) as response:
             for line in response:
                 event = json.loads(line)
                 if event["type"] == "ping":
                     continue
+                execution = event.get("execution_id", execution)
+                if event["type"] == "tool_call" and event.get("outcome") == "pending" and event["name"] in tools:
+                    self._answer(execution, event, tools[event["name"]])
                 yield _event(event)
+
+    def _answer(self, execution: str, call: Mapping[str, Any], tool: Tool) -> None:
+        answer = {"call_id": call["call_id"], **tool._answer(call.get("arguments") or {})}
+        try:
+            self._call("POST", f"/v1/executions/{execution}/tool_results", answer)
+        except ClocheError as e:
+            if e.status != 404:  # the program no longer waits for it
+                raise
+
+    def _run(self, path: str, body: Any, tools: Mapping[str, Tool]) -> Result:
+        """The result of a program. Tools can be asked for over a stream only."""
+        if not any(tool.call for tool in tools.values()):
+            return Result._of(self._call("POST", path, body))
+        result = None
+        for event in self._stream(path, body, tools):
+            result = event.result
+        if result is None:
+            raise ClocheError(0, "", "the stream ended before the result")
+        return result
 
     # Runs.
 
     def execute(self, code: str, language: str = "python", **options: Any) -> Result:
         """Runs a program in a fresh sandbox. The options are those of stream."""
-        return Result._of(self._call("POST", "/v1/execute", self._job(code, language, **options)))
+        return self._run("/v1/execute", self._job(code, language, **options), _by_name(options.get("tools")))
 
     def stream(self, code: str, language: str = "python", **options: Any) -> Iterator[Event]:
         """Runs a program in a fresh sandbox, and tells what it does as it does it; the last event, end, has the result.
         Leaving the loop interrupts the program. Options: files (by path, text or bytes), inputs (globals by name), args,
-        stdin, env, collect (patterns of files to return), network (URL patterns), seed, snapshot (an id), timeout
-        (seconds), fuel, memory_bytes, output_bytes, disk_bytes."""
-        return self._stream("/v1/execute", self._job(code, language, **options))
+        stdin, env, collect (patterns of files to return), network (URL patterns), tools (which are called while the events
+        are read), seed, snapshot (an id), timeout (seconds), fuel, memory_bytes, output_bytes, disk_bytes."""
+        return self._stream("/v1/execute", self._job(code, language, **options), _by_name(options.get("tools")))
 
     @staticmethod
     def _job(code: str, language: str, *, files: Optional[Mapping[str, Content]] = None,
              inputs: Optional[Mapping[str, Any]] = None, args: Optional[Sequence[str]] = None, stdin: Optional[str] = None,
              env: Optional[Mapping[str, str]] = None, collect: Optional[Sequence[str]] = None,
-             network: Optional[Sequence[str]] = None, seed: Optional[int] = None, snapshot: Optional[str] = None,
-             timeout: Optional[float] = None, fuel: Optional[int] = None, memory_bytes: Optional[int] = None,
-             output_bytes: Optional[int] = None, disk_bytes: Optional[int] = None) -> Dict[str, Any]:
+             network: Optional[Sequence[str]] = None, tools: Sequence[Tool] = (), seed: Optional[int] = None,
+             snapshot: Optional[str] = None, timeout: Optional[float] = None, fuel: Optional[int] = None,
+             memory_bytes: Optional[int] = None, output_bytes: Optional[int] = None,
+             disk_bytes: Optional[int] = None) -> Dict[str, Any]:
         return _given(
-            code=code, language=language, files=_files(files), inputs=inputs, args=args, stdin=stdin, env=env, collect=collect,
+            tools=[tool._json() for tool in tools] or None, code=code, language=language, files=_files(files), inputs=inputs, args=args, stdin=stdin, env=env, collect=collect,
             network={"allow": list(network)} if network else None, seed=seed, snapshot=snapshot,
             limits=_limits(timeout, fuel, memory_bytes, output_bytes, disk_bytes))
 
@@ -297,25 +385,25 @@ class Client:
     # Sessions.
 
     def session(self, language: str = "python", *, files: Optional[Mapping[str, Content]] = None,
-                env: Optional[Mapping[str, str]] = None, network: Optional[Sequence[str]] = None, seed: Optional[int] = None,
-                snapshot: Optional[str] = None, on_error: Optional[str] = None, idle_timeout: Optional[float] = None,
+                env: Optional[Mapping[str, str]] = None, network: Optional[Sequence[str]] = None, tools: Sequence[Tool] = (),
+                seed: Optional[int] = None, snapshot: Optional[str] = None, on_error: Optional[str] = None, idle_timeout: Optional[float] = None,
                 max_lifetime: Optional[float] = None, metadata: Optional[Mapping[str, str]] = None,
                 timeout: Optional[float] = None, fuel: Optional[int] = None, memory_bytes: Optional[int] = None,
                 output_bytes: Optional[int] = None, disk_bytes: Optional[int] = None) -> "Session":
         """Makes a session, which keeps variables and files from turn to turn. Use it in a with statement, or close it."""
         info = self._call("POST", "/v1/sessions", _given(
-            language=language, files=_files(files), env=env, network={"allow": list(network)} if network else None, seed=seed,
+            tools=[tool._json() for tool in tools] or None, language=language, files=_files(files), env=env, network={"allow": list(network)} if network else None, seed=seed,
             snapshot=snapshot, on_error=on_error, idle_timeout_s=idle_timeout, max_lifetime_s=max_lifetime, metadata=metadata,
             limits=_limits(timeout, fuel, memory_bytes, output_bytes, disk_bytes)))
-        return Session(self, info)
+        return Session(self, info, tools)
 
     def sessions(self) -> List["Session"]:
         """The key's sessions, oldest first."""
         return [Session(self, info) for info in self._call("GET", "/v1/sessions")["sessions"]]
 
-    def open_session(self, session_id: str) -> "Session":
-        """A session that is there, by its id."""
-        return Session(self, self._call("GET", f"/v1/sessions/{session_id}"))
+    def open_session(self, session_id: str, tools: Sequence[Tool] = ()) -> "Session":
+        """A session that is there, by its id, with the functions of the tools that it was made with."""
+        return Session(self, self._call("GET", f"/v1/sessions/{session_id}"), tools)
 
     def snapshots(self) -> List[Snapshot]:
         return [Snapshot(s["id"], s["language"], s["turns"]) for s in self._call("GET", "/v1/snapshots")["snapshots"]]
@@ -332,8 +420,9 @@ class Client:
 class Session:
     """A sandbox that keeps variables and files. info is what the server said of it when it was made."""
 
-    def __init__(self, client: Client, info: Dict[str, Any]) -> None:
+    def __init__(self, client: Client, info: Dict[str, Any], tools: Sequence[Tool] = ()) -> None:
         self._client = client
+        self._tools = _by_name(tools)
         self.info = info
         self.id: str = info["id"]
         self.language: str = info["language"]
@@ -355,12 +444,28 @@ class Session:
 
     def execute(self, code: str, **options: Any) -> Result:
         """Runs a program in the session. The options are those of stream."""
-        return Result._of(self._client._call("POST", f"{self._path}/execute", self._turn(code, **options)))
+        return self._client._run(f"{self._path}/execute", self._turn(code, **options), self._tools)
 
     def stream(self, code: str, **options: Any) -> Iterator[Event]:
         """Runs a program in the session and tells what it does. Options: language (typescript in a session of
         javascript), files, inputs, args, stdin, collect, timeout (seconds), fuel, output_bytes."""
-        return self._client._stream(f"{self._path}/execute", self._turn(code, **options))
+        return self._client._stream(f"{self._path}/execute", self._turn(code, **options), self._tools)
+
+    def pending_calls(self) -> List[PendingCall]:
+        """The calls whose results a suspended turn waits for; none when there is no such turn."""
+        return PendingCall._list(self._client._call("GET", self._path).get("pending_calls"))
+
+    def resume(self, results: Mapping[str, Any]) -> Result:
+        """Goes on with a suspended turn: results are by the id of their calls; a ToolError is raised in the program."""
+        answers = [
+            {"call_id": id, "error": r._json()} if isinstance(r, ToolError) else {"call_id": id, "result": r}
+            for id, r in results.items()
+        ]
+        return self._client._run(f"{self._path}/resume", {"results": answers}, self._tools)
+
+    def give_up(self) -> Result:
+        """Interrupts a suspended turn where it waits."""
+        return self._client._run(f"{self._path}/resume", {"cancel": True}, self._tools)
 
     @staticmethod
     def _turn(code: str, *, language: Optional[str] = None, files: Optional[Mapping[str, Content]] = None,
@@ -390,7 +495,7 @@ class Session:
     def fork(self, count: int = 1, turn: Optional[int] = None) -> List["Session"]:
         """Makes sessions that go on from this one's state, or from that after an earlier turn."""
         made = self._client._call("POST", f"{self._path}/fork", _given(count=count, turn=turn))
-        return [Session(self._client, info) for info in made["sessions"]]
+        return [Session(self._client, info, list(self._tools.values())) for info in made["sessions"]]
 
     def snapshot(self, metadata: Optional[Mapping[str, str]] = None) -> Snapshot:
         s = self._client._call("POST", f"{self._path}/snapshots", _given(metadata=metadata))
