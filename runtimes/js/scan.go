@@ -226,15 +226,16 @@ var nestingWords = map[string]bool{
 }
 
 // tooDeep says on which line src nests deeper than most, 0 when it does not. It counts open brackets and, in each of them, the
-// tokens since the last separator that may nest without one. It may count too many, never too few.
+// tokens since the last separator that may nest without one. It may count too many, never too few. What nests to its left, a
+// chain such as a.b().c[0], and what programs may well have many of, else if, is bounded by maxLinks instead.
 func tooDeep(src string, most int) int {
 	s := scanner{src: src}
-	counts := []int{0} // nesting tokens since the last separator, in each open bracket
+	open := []nesting{{}} // in each open bracket, and outside of all
 	total := 0
 	reset := func() {
-		last := len(counts) - 1
-		total -= counts[last]
-		counts[last] = 0
+		last := &open[len(open)-1]
+		total -= last.tokens
+		last.tokens, last.links = 0, 0
 	}
 	for {
 		before, value := s.prev, s.value
@@ -243,12 +244,22 @@ func tooDeep(src string, most int) int {
 			return 0
 		}
 		nests := false
+		here := &open[len(open)-1]
+		if links(t, src[t.from], value) {
+			here.links++
+		} else if !t.afterDot && t.text != ")" && t.text != "]" {
+			here.links = 0
+		}
 		switch {
 		case t.kind == tokWord && !t.afterDot:
 			if value && (t.newline || before.text == "}") {
 				reset() // a statement begins
 			}
-			nests = nestingWords[t.text] && !(t.text == "if" && before.text == "else")
+			nests = nestingWords[t.text]
+			if t.text == "if" && before.text == "else" {
+				nests = false
+				here.elses++
+			}
 		case t.kind == tokPunct:
 			switch t.text {
 			case ";", ",":
@@ -260,24 +271,46 @@ func tooDeep(src string, most int) int {
 			}
 		}
 		if nests {
-			counts[len(counts)-1]++
+			here.tokens++
 			total++
 		}
-		for len(counts) <= len(s.brackets) {
-			counts = append(counts, 0)
+		long := here.links > maxLinks || here.elses > maxLinks
+		for len(open) <= len(s.brackets) {
+			open = append(open, nesting{})
 		}
-		for len(counts) > len(s.brackets)+1 {
-			last := len(counts) - 1
-			total -= counts[last]
-			counts = counts[:last]
+		for len(open) > len(s.brackets)+1 {
+			last := len(open) - 1
+			total -= open[last].tokens
+			open = open[:last]
 			if t.text == "}" && !s.value {
 				reset() // a block ends, and with it its statement
 			}
 		}
-		if total+len(s.brackets) > most {
+		if long || total+len(s.brackets) > most {
 			return 1 + strings.Count(src[:t.from], "\n")
 		}
 	}
+}
+
+// nesting is what tooDeep has counted inside a bracket.
+type nesting struct {
+	tokens int // that may nest, since the last separator
+	links  int // of the chain that is being read
+	elses  int // else if
+}
+
+// maxLinks is how long a chain may be. The host's stack grows by 4 KiB for each link.
+const maxLinks = 1000
+
+// links says whether t, which begins with that byte, makes a chain longer; value, whether what comes before it is a value.
+func links(t token, begin byte, value bool) bool {
+	switch t.text {
+	case ".", "?.":
+		return true
+	case "(", "[":
+		return value
+	}
+	return value && begin == '`'
 }
 
 func isWordStart(c byte) bool {

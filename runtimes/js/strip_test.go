@@ -10,7 +10,7 @@ import (
 	"github.com/cloche-dev/cloche/runtimes"
 )
 
-// TestStripWithinTime: a run does not wait for a parser that takes longer than the run may.
+// TestStripWithinTime: a run does not wait for a parser that takes longer than the run may, nor does a short program after it.
 func TestStripWithinTime(t *testing.T) {
 	s := newSandbox(t)
 	errOver := errors.New("over")
@@ -23,6 +23,11 @@ func TestStripWithinTime(t *testing.T) {
 	}
 	if late := time.Since(end); late > 200*time.Millisecond {
 		t.Errorf("it ended %v late", late)
+	}
+	begin := time.Now()
+	r = newSandbox(t).turn("let a: number = 42; console.log(a)", func(turn *runtimes.Turn) { turn.Name, turn.TypeScript = "main.ts", true })
+	if took := time.Since(begin); r.err != nil || r.stdout != "42\n" || took > time.Second {
+		t.Errorf("a short program took %v beside it: %q, %v", took, r.stdout, r.err)
 	}
 }
 

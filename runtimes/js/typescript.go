@@ -29,7 +29,7 @@ func (e *syntaxError) Error() string {
 
 // Stripping types is the host's work, which no fuel pays for, and esbuild is made for source that its user trusts: 3 KB of
 // nested functions keep it busy for 15 seconds (its time grows with the cube of the nesting), 300 KB of them overflow
-// Go's stack, which ends the process, and for each name that is declared twice it goes through the source again. Within
+// Go's stack, which ends the process, a chain of 60,000 links takes half a gigabyte of stack, and for each name that is declared twice it goes through the source again. Within
 // these bounds the worst source found (names declared twice) takes 6 s on one processor; see strip for who waits for it.
 const (
 	maxTypeScript = 128 << 10 // bytes
@@ -74,9 +74,15 @@ func stripTypes(source, name string) (string, error) {
 	return relay(strings.TrimSuffix(string(r.Code), "\n"), decodeMappings(m.Mappings), strings.Count(source, "\n")), nil
 }
 
-// strippers are the sources that are being stripped at the same time, abandoned ones included: no others are begun
-// meanwhile, whatever comes of those who wait for them.
-var strippers = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
+// stripping are the sources that are being stripped at the same time, abandoned ones included: no others are begun
+// meanwhile, whatever comes of those who wait for them. Short ones, for which the worst takes an eighth of a second, have
+// places of their own, so that most programs do not wait for anybody's long one.
+var stripping = struct{ short, long chan struct{} }{newStrippers(), newStrippers()}
+
+// shortTypeScript is the most bytes of a short source.
+const shortTypeScript = 16 << 10
+
+func newStrippers() chan struct{} { return make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)) }
 
 // strip is stripTypes within the time of the run: when that is over nobody waits for it any more.
 func (in *interp) strip(source, name string) (string, error) {
@@ -85,10 +91,14 @@ func (in *interp) strip(source, name string) (string, error) {
 		err  error
 	}
 	done := make(chan stripped, 1)
+	places := stripping.short
+	if len(source) > shortTypeScript {
+		places = stripping.long
+	}
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for began := false; ; {
-		admitted := strippers
+		admitted := places
 		if began {
 			admitted = nil
 		}
@@ -96,7 +106,7 @@ func (in *interp) strip(source, name string) (string, error) {
 		case admitted <- struct{}{}:
 			began = true
 			go func() {
-				defer func() { <-strippers }()
+				defer func() { <-places }()
 				defer func() {
 					if r := recover(); r != nil { // a fault of the parser's, which must not end the process
 						done <- stripped{err: &syntaxError{File: name, Line: 1, Column: 1, Text: "this TypeScript cannot be parsed"}}

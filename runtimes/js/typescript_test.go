@@ -79,6 +79,7 @@ func TestStripTypesErrors(t *testing.T) {
 func TestTooDeep(t *testing.T) {
 	const n = maxNesting + 1
 	repeat := func(s string) string { return strings.Repeat(s, n) }
+	long := func(s string) string { return strings.Repeat(s, maxLinks+2) }
 	for _, src := range []string{
 		repeat("("), repeat("["), repeat("{"), repeat("`${"), repeat("({a:"), repeat("[..."), "let x: " + repeat("A<"), "let x: " + repeat("(a)=>") + "A",
 		repeat("!") + "1", repeat("- ") + "1", repeat("a=>") + "1", repeat("a=>\n") + "1", repeat("async a=>") + "1", repeat("a=") + "1", repeat("a\n=") + "1",
@@ -86,6 +87,8 @@ func TestTooDeep(t *testing.T) {
 		repeat("for(;;)") + ";", repeat("do "), repeat("l:") + ";", repeat("l:\n") + ";", repeat("new ") + "a", repeat("await ") + "1", repeat("typeof ") + "1",
 		"function* g(){" + repeat("yield ") + "1}", repeat("function f(){"), repeat("x=function(){"), repeat("class A{static x="), repeat("class extends "),
 		"type X=" + repeat("A extends B?C:") + "D", "let x: " + repeat("keyof ") + "A", repeat("<any>") + "x", repeat("<a>"), repeat("<a>{"),
+		"a" + long(".b"), "a" + long("?.b"), "a" + long("()"), "a" + long("?.()"), "a" + long("[0]"), "a" + long("``"), "a" + long(".b(c)"), "a" + long("\n.b"), "(a" + long(".b") + ")",
+		long("if(a);else ") + ";", long("if(a){}else "),
 	} {
 		if tooDeep(src, maxNesting) == 0 {
 			t.Errorf("not too deep: %.60q", src)
@@ -93,6 +96,7 @@ func TestTooDeep(t *testing.T) {
 	}
 	for _, src := range []string{
 		"1" + repeat("+a") + repeat("+a"), "a" + repeat(".b()"), "a" + repeat(",a"), "if(a){}" + repeat("else if(a){}"), "let x: A" + repeat("[]"),
+		long("a.b(c);"), long("a.b(c)\n"), "a" + long("+b.c()"), "f(" + long("a.b,") + ")", long("function f() { if (a) {} else if (b) {} }\n"),
 		repeat("let a = b ? c : d\nfoo(a)\nif (x) { y = 1 }\n"), repeat("const f = (x: number) => x + 1;\n"), "[" + repeat("{ a: 1, b: [2] },") + "]",
 	} {
 		if line := tooDeep(src, maxNesting); line != 0 {
