@@ -108,9 +108,12 @@ type boot struct {
 	CheckOp, ThisOp byte
 
 	// AtomsAt is the offset of the address of the atoms in the runtime; the others are atoms.
-	AtomsAt, NameAtom, LengthAtom, ConstructorAtom, ToJSONAtom uint32
+	AtomsAt, NameAtom, LengthAtom, ConstructorAtom, ToJSONAtom, ThenAtom uint32
 
-	ObjectProto, ArrayProto object // Object.prototype and Array.prototype
+	ObjectProto, ArrayProto, PromiseProto object // Object.prototype, Array.prototype and Promise.prototype
+	// Kept is where the promise is that was given out last for a tool's result (a value), PromiseHead what flags and class of a new one
+	// are. See settled.go.
+	Kept, PromiseHead uint32
 	// Given are the names that every program finds, and that a state card leaves out; Known is where the marks of the last card
 	// are told of. See card.go.
 	Given []string
@@ -149,6 +152,7 @@ const (
 	argsSize    = 64
 	nameSize    = 256
 	knownSize   = 12
+	keptSize    = 8
 
 	// stackSize is the interpreter's stack in linear memory. What is left of it when a call is refused, stackReserve, is
 	// for native functions, which check only when they are entered. Measured: with 1.5 MiB to use, a plain function calls
@@ -207,14 +211,16 @@ func (in *interp) start() error {
 	b.Ctx = uint32(in.call("qjs_get_context_ptr"))
 	version := in.view(uint32(in.call("qjs_get_quickjs_version")), 32)
 	b.Version = string(version[:max(0, bytes.IndexByte(version, 0))])
-	buffers, ok := in.alloc(scratchSize + cellSize + argsSize + nameSize + knownSize)
+	buffers, ok := in.alloc(scratchSize + cellSize + argsSize + nameSize + knownSize + keptSize)
 	if !ok {
 		return errNoMemory
 	}
 	b.Scratch, b.Cell = buffers, buffers+scratchSize
 	b.Args, b.Name = b.Cell+cellSize, b.Cell+cellSize+argsSize
 	b.Known = b.Name + nameSize
+	b.Kept = b.Known + knownSize
 	in.put(b.Known, make([]byte, knownSize))
+	in.putValue(b.Kept, undefined)
 	if err := in.moveStack(); err != nil {
 		return err
 	}
@@ -387,7 +393,7 @@ func (in *interp) probe() error {
 	}
 	in.call("JS_DeleteProperty", uint64(b.Ctx), uint64(b.Lexicals), uint64(atom), 0)
 	in.call("JS_FreeAtom", uint64(b.Ctx), uint64(atom))
-	return errors.Join(in.probeReferences(), in.probePlain())
+	return errors.Join(in.probeReferences(), in.probePlain(), in.probeSettled())
 }
 
 // probeReferences checks that references are counted where free counts them down.

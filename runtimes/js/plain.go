@@ -32,19 +32,19 @@ func (in *interp) plainJSON(out []byte, v value) ([]byte, bool) {
 	return w.out, ok
 }
 
-// pristine says that no prototype of plain objects has a toJSON, which JSON.stringify would call.
-func (w *plainWriter) pristine() bool {
-	return w.proto(w.b.ArrayProto) == w.b.ObjectProto && !w.hasToJSON(w.b.ObjectProto) && !w.hasToJSON(w.b.ArrayProto)
+// pristine says that no prototype of plain objects has a toJSON, which JSON.stringify would call, or a then, which a promise would.
+func (h heap) pristine() bool {
+	return h.proto(h.b.ArrayProto) == h.b.ObjectProto && !h.overrides(h.b.ObjectProto) && !h.overrides(h.b.ArrayProto)
 }
 
-func (w *plainWriter) hasToJSON(o object) bool {
-	names, ok := w.names(o, maxPlainProps)
+func (h heap) overrides(o object) bool {
+	names, ok := h.names(o, maxPlainProps)
 	for ; len(names) > 0; names = names[8:] {
-		if binary.LittleEndian.Uint32(names[4:]) == w.b.ToJSONAtom {
+		if atom := binary.LittleEndian.Uint32(names[4:]); atom == h.b.ToJSONAtom || atom == h.b.ThenAtom {
 			return true
 		}
 	}
-	return !ok || w.count(o) > maxPlainProps
+	return !ok || h.count(o) > maxPlainProps
 }
 
 // value writes v. It looks at the bound after each value, empty objects too: one that is in many places can stand for any number.
@@ -182,7 +182,7 @@ func (w *plainWriter) char(r rune) {
 // probePlain finds and checks what a plainWriter needs.
 func (in *interp) probePlain() error {
 	b := in.b
-	b.ToJSONAtom = in.atom("toJSON") // of the interpreter's own
+	b.ToJSONAtom, b.ThenAtom = in.atom("toJSON"), in.atom("then") // of the interpreter's own
 	for source, to := range map[string]*object{"Object.prototype": &b.ObjectProto, "Array.prototype": &b.ArrayProto} {
 		v, err := in.evalTrusted(source, "cloche:probe")
 		if err != nil {

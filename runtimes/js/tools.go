@@ -63,7 +63,7 @@ func (in *interp) toolGuest(fn, tool string, given ...value) value {
 func (in *interp) plainArguments(out []byte, a arguments) ([]byte, bool) {
 	switch {
 	case a.n == 0:
-		return append(out, "{}"...), true
+		return append(out, "{}"...), heap{in.g.Memory(), in.b}.pristine()
 	case a.n > 1 || a.value(0).tag() != tagObject:
 		return out, false
 	}
@@ -86,9 +86,7 @@ func (in *interp) fulfilled(text []byte) uint64 {
 	if v.exception() {
 		return 0
 	}
-	promise := value(in.call("JS_NewSettledPromise", uint64(in.b.Ctx), 0, uint64(v)))
-	in.free(v)
-	return in.box(promise)
+	return in.settled(v, len(text))
 }
 
 // toolHeader is how many bytes of a tool frame are before its header: the op and the header's length.
