@@ -53,6 +53,7 @@ const (
 	opDisk     = 0x07 // -> JSON of runtimes.Space
 	opState    = 0x08 // JSON: what a session's turn did to its names
 	opAutopsy  = 0x09 // JSON: a part of what is told of a turn that was stopped
+	opRenew    = 0x0a // which of the image's twisters are to have new words, a byte each
 	opShared   = 0x10 // this and above: the door
 )
 
@@ -114,6 +115,7 @@ type run struct {
 	outcome     *guestOutcome
 	state       []byte             // what opState brought
 	autopsy     *[]json.RawMessage // what opAutopsy has brought; nil in a turn
+	twisters    []twister          // the image's
 	interrupted bool
 	unreported  bool // outcome is a guess
 }
@@ -187,6 +189,13 @@ func (r *run) reply(ctx context.Context, mem vm.Memory, request []byte) []byte {
 	case op == opState:
 		if len(payload) <= runtimes.MaxState {
 			r.state = payload
+		}
+		return granted
+	case op == opRenew && r.turn.Entropy != nil:
+		for n, i := range payload {
+			if n >= len(r.twisters) || int(i) >= len(r.twisters) || !r.twisters[i].renew(mem, r.turn.Entropy) {
+				return refusal("ValueError", "there is no such generator")
+			}
 		}
 		return granted
 	case op >= opShared && r.turn.Door != nil:
@@ -432,7 +441,7 @@ func (d *Driver) Turn(ctx context.Context, g vm.Guest, info runtimes.BootInfo, t
 	if err != nil {
 		return runtimes.Outcome{}, err
 	}
-	r := &run{turn: t}
+	r := &run{turn: t, twisters: image.Twisters}
 	if r.frame, err = turnFrame(t); err != nil {
 		return runtimes.Outcome{}, err
 	}

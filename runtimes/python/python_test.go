@@ -330,9 +330,11 @@ func TestHostCall(t *testing.T) {
 		{"baking is over", opImmortal, "", `{"name":"Unsupported","message":"the host does not answer op 0x06"}`},
 		{"bad outcome", opOutcome, "{", `{"name":"ValueError","message":"the outcome is not JSON as expected"}`},
 		{"large outcome", opOutcome, strings.Repeat(" ", maxOutcome+1), `{"name":"TooLarge","message":"the outcome is too large"}`},
+		{"no such generator", opRenew, "\x01", `{"name":"ValueError","message":"there is no such generator"}`},
+		{"a generator again and again", opRenew, "\x00\x00", `{"name":"ValueError","message":"there is no such generator"}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := &run{turn: &runtimes.Turn{}}
+			r := &run{turn: &runtimes.Turn{Entropy: func(n int) []byte { return make([]byte, n) }}, twisters: []twister{{At: 8}}}
 			got := r.reply(context.Background(), newFake(t).Memory(), append([]byte{tt.op}, tt.payload...))
 			if string(got) != "\x01"+tt.want {
 				t.Errorf("answer %q, want %q", got, "\x01"+tt.want)

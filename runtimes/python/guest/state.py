@@ -14,15 +14,24 @@ import sys
 import types
 import weakref
 
+from . import host
+
 # numpy's generators say themselves whether their seed came from the system: it has 128 bits then.
 _OWN_SEED = 1 << 64
 
 _seeded = weakref.WeakSet()  # instances of random.Random; and, in its place, numpy's legacy generator
 _legacy_seeded = False
 
+# The image's own generators, Mersenne twisters both, whose words the host renews: for numpy to do that costs as much as
+# ten turns. That they are held here keeps their memory theirs.
+_inst = random._inst
+_legacy = None
+_legacy_bits = None
+
 
 def install():
     """Makes the ways to seed a generator leave a note."""
+    global _legacy, _legacy_bits
     plain_seed, plain_setstate = random.Random.seed, random.Random.setstate
 
     def seed(self, a=None, version=2):
@@ -39,7 +48,9 @@ def install():
     for new, plain in ((seed, plain_seed), (setstate, plain_setstate)):
         new.__doc__, new.__qualname__, new.__module__ = plain.__doc__, plain.__qualname__, plain.__module__
         setattr(random.Random, plain.__name__, new)
-    random.seed, random.setstate = random._inst.seed, random._inst.setstate
+    random.seed, random.setstate = _inst.seed, _inst.setstate
+    _legacy = sys.modules["numpy.random"].mtrand._rand
+    _legacy_bits = _legacy._bit_generator
     _install_legacy(sys.modules["numpy.random"])
 
 
@@ -89,12 +100,15 @@ def settle():
 
 def renew():
     """Gives every generator that has no seed of the program's a new state."""
-    legacy = sys.modules["numpy.random"].mtrand._rand
-    if random._inst not in _seeded:
-        random._inst.seed()
+    twisters = b""  # by their place among those that the host knows
+    if _inst not in _seeded:
+        _inst.gauss_next = None
+        twisters += b"\0"
     if not _legacy_seeded:
-        sys.modules["numpy.random"].seed()
-    bits, states = sys.modules["numpy.random.bit_generator"].BitGenerator, type(legacy)
+        _forget_half(_legacy)
+        twisters += b"\1"
+    host.raw(host.RENEW + twisters)
+    bits, states = sys.modules["numpy.random.bit_generator"].BitGenerator, type(_legacy)
     # What the image has of generators is not among these.
     for thing in _settled + gc.get_objects():
         try:
@@ -106,7 +120,9 @@ def renew():
                 if source is not None and _from_system(source):
                     thing.__init__()
             elif isinstance(thing, states):
-                _forget_half(thing)
+                source = thing._bit_generator.seed_seq
+                if source is not None and _from_system(source):
+                    _forget_half(thing)
         except Exception:  # of a class of the program's own
             pass
 
@@ -117,12 +133,8 @@ def _from_system(source):
 
 
 def _forget_half(generator):
-    """Normal numbers are made in pairs, and the second one is kept."""
-    bits = generator._bit_generator
-    if bits.seed_seq is not None and _from_system(bits.seed_seq):
-        state = generator.get_state(legacy=False)
-        state["has_gauss"] = 0
-        generator.set_state(state)
+    """Normal numbers are made in pairs, and the second one is kept; a generator that gets its bits anew has none."""
+    type(_legacy).__init__(generator, generator._bit_generator)
 
 
 # What a session's names are after a turn, for whoever cannot see them.
