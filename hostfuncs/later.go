@@ -77,10 +77,35 @@ func (l *later) Error() string { return ErrLater.Error() }
 
 // setAside keeps p for a result that comes later. Preconditions: mu is held.
 func (c *Calls) setAside(p *call, l *later) {
+	if err := c.tooMuch(l); err != nil {
+		c.finish(p, nil, err)
+		return
+	}
 	l.call.Number = p.id
-	p.late = &l.call
-	c.late++
+	c.waitsLong(p, &l.call)
 	c.tell()
+}
+
+// waitsLong notes that the result of p comes later; noLonger that it is there, or given up. Preconditions: mu is held.
+func (c *Calls) waitsLong(p *call, l *LateCall) {
+	p.late = l
+	c.late++
+	c.lateBytes += len(l.Arguments)
+}
+
+func (c *Calls) noLonger(p *call) {
+	c.late--
+	c.lateBytes -= len(p.late.Arguments)
+	p.late = nil
+}
+
+// tooMuch says why a call cannot be kept until its result comes, or nothing. Preconditions: mu is held.
+func (c *Calls) tooMuch(l *later) error {
+	if c.lateBytes+len(l.call.Arguments) <= maxLate {
+		return nil
+	}
+	return Refuse("HostCallLimit", "the result of %s comes later, and the arguments of all calls that wait for theirs may have %d bytes: "+
+		"put what is long into a file", l.call.Name, maxLate)
 }
 
 // setAsideNow is setAside for a call that is not among the pending ones yet; its reply.
@@ -88,6 +113,9 @@ func (c *Calls) setAsideNow(size int, l *later, end ending) ([]byte, error) {
 	p := &call{end: end, held: size, async: true, done: make(chan struct{}), stop: func() {}}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if err := c.tooMuch(l); err != nil {
+		return answered(end(nil, err))
+	}
 	if err := c.admit(p); err != nil {
 		return nil, err
 	}
@@ -124,8 +152,7 @@ func (c *Calls) onlyLate(ctx context.Context, suspendable bool) ([]byte, error) 
 	c.mu.Lock()
 	for _, p := range c.lateCalls() {
 		name := p.late.Name
-		p.late = nil
-		c.late--
+		c.noLonger(p)
 		c.finish(p, nil, cannotWait(name))
 	}
 	c.mu.Unlock()
@@ -171,7 +198,11 @@ func (s *Suspension) Error() string { return "the run is suspended" }
 func (c *Calls) block(l *later, end ending) ([]byte, error) {
 	c.mu.Lock()
 	alone := len(c.pending) == c.late // what goes on besides would be lost
+	tooMuch := c.tooMuch(l)
 	c.mu.Unlock()
+	if tooMuch != nil {
+		return end(nil, tooMuch)
+	}
 	if c.Repeatable == nil || !c.Repeatable() || !alone {
 		return end(nil, cannotWait(l.call.Name))
 	}
@@ -192,12 +223,12 @@ func (c *Calls) takeLate() []LateCall {
 
 // adopt takes over a call of a suspended run.
 func (c *Calls) adopt(l LateCall, end ending) {
-	p := &call{id: l.Number, late: &l, end: end, held: argumentWeight * len(l.Arguments), async: true, done: make(chan struct{}), stop: func() {}}
+	p := &call{id: l.Number, end: end, held: argumentWeight * len(l.Arguments), async: true, done: make(chan struct{}), stop: func() {}}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.pending[p.id] = p
 	c.held += p.held
-	c.late++
+	c.waitsLong(p, &l)
 }
 
 // answer gives a call that was adopted its result.
@@ -205,8 +236,7 @@ func (c *Calls) answer(number uint32, reply []byte, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p := c.pending[number]
-	p.late = nil
-	c.late--
+	c.noLonger(p)
 	c.finish(p, reply, err)
 }
 

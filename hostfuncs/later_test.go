@@ -67,6 +67,42 @@ func (r *lateRun) wait(header string) string {
 	}
 }
 
+// The arguments of calls that wait are bounded, since whoever suspends keeps them; those of calls that were answered do not count.
+func TestLaterArguments(t *testing.T) {
+	for _, tool := range []string{"ask", "quick"} {
+		r := newLateRun(t, true)
+		long := fmt.Sprintf(`{"name":%q,"arguments":{"a":"%s"},"async":true}`, tool, strings.Repeat("x", 400<<10))
+		for range 2 {
+			if reply := r.serve(hostfuncs.OpTool, long); !strings.HasPrefix(reply, "\x00\x00") {
+				t.Fatalf("%.100q", reply)
+			}
+		}
+		refused := r.serve(hostfuncs.OpTool, long) + r.serve(hostfuncs.OpWait, `{"suspend":true}`)
+		if !strings.Contains(refused, "put what is long into a file") {
+			t.Errorf("%s: the third is answered %.300q", tool, refused)
+		}
+		calls := r.suspend()
+		if len(calls) != 2 {
+			t.Fatalf("%s: %d calls wait", tool, len(calls))
+		}
+		next := newLateRun(t, true)
+		next.tools.Resume(calls, []hostfuncs.ToolResult{{CallID: calls[0].ID, Result: []byte("1")}})
+		if reply := next.serve(hostfuncs.OpTool, long); !strings.HasPrefix(reply, "\x00\x00") {
+			t.Errorf("%s: after an answer there is no room: %.100q", tool, reply)
+		}
+	}
+}
+
+// suspend waits until the run is suspended; the calls that it waits for.
+func (r *lateRun) suspend() []hostfuncs.LateCall {
+	for {
+		if calls := r.calls.Suspend(); calls != nil {
+			return calls
+		}
+		r.serve(hostfuncs.OpWait, `{"suspend":true}`)
+	}
+}
+
 func TestLater(t *testing.T) {
 	r := newLateRun(t, true)
 	first, second := r.call("ask"), r.call("quick")

@@ -25,6 +25,7 @@ const (
 	maxRunning = 16       // calls; more wait for their turn, in order
 	maxPending = 4096     // calls that are not collected
 	maxHeld    = 64 << 20 // bytes of requests and replies of those; past it nothing is begun
+	maxLate    = 1 << 20  // bytes of arguments of calls whose results come later, which a session keeps until then
 )
 
 // Calls are what a run has asked of its host and what goes on while it does something else.
@@ -51,16 +52,17 @@ type Calls struct {
 	// jobs reaches the goroutines that have nothing to do: they are kept, since a new one would first have to grow a stack.
 	jobs chan *call
 
-	mu      sync.Mutex
-	closed  bool
-	next    uint32
-	pending map[uint32]*call
-	queue   []*call
-	running int
-	ready   []*call
-	held    int
-	late    int           // of the pending calls
-	news    chan struct{} // closed when something is ready or late; nil while nobody waits
+	mu        sync.Mutex
+	closed    bool
+	next      uint32
+	pending   map[uint32]*call
+	queue     []*call
+	running   int
+	ready     []*call
+	held      int
+	late      int           // of the pending calls
+	lateBytes int           // of their arguments
+	news      chan struct{} // closed when something is ready or late; nil while nobody waits
 
 	suspended bool // the program was told so
 	spared    bool // it could not be suspended any more, and was sent on once
@@ -311,7 +313,7 @@ func (c *Calls) forget(p *call) {
 		delete(c.pending, p.id)
 		c.held -= p.held
 		if p.late != nil {
-			c.late--
+			c.noLonger(p)
 		}
 		c.begin() // there may be room for one more
 	}
