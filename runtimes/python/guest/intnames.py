@@ -4,6 +4,9 @@ numpy's C code takes int for 32 bits here, and its dtype refuses to be told othe
 before it is compiled, where numpy would be asked: in `x.dtype == t`, `x.dtype in kinds` and `np.dtype(t)`, what stands at
 the place of t or kinds is looked through, and int in it becomes an object that numpy takes for 64 bits. That is equal to
 int as well, so nothing else is answered differently.
+
+So is sys.maxsize, which programs take for more than any number that they meet: it is that of a machine of 64 bits in what
+the program says, and this machine's for the libraries, which ask how long a list can be.
 """
 
 import ast
@@ -57,7 +60,7 @@ def install():
     compile_ = importlib.machinery.SourceFileLoader.source_to_code
 
     def source_to_code(self, data, path, *args, **kwargs):
-        if str(path).startswith("/data/") and type(data) is bytes and b"dtype" in data:
+        if str(path).startswith("/data/") and type(data) is bytes and (b"dtype" in data or b"maxsize" in data):
             tree = call(compile, data, path, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
             wide(tree)
             data = tree
@@ -67,12 +70,12 @@ def install():
     importlib.machinery.SourceFileLoader.source_to_code = source_to_code
 
 
-_CONCERN = re.compile(r"dtype[^\n]*(?:==|!=|\bin\b)|(?:==|!=|\bin\b)[^\n]*(?:dtype|\bint\b)|dtype\(")
+_CONCERN = re.compile(r"dtype[^\n]*(?:==|!=|\bin\b)|(?:==|!=|\bin\b)[^\n]*(?:dtype|\bint\b)|dtype\(|\bmaxsize\b")
 
 
 def concern(source):
-    """Whether a source may compare dtypes, or make one."""
-    return "dtype" in source and _CONCERN.search(source) is not None
+    """Whether a source may compare dtypes or make one, or ask for sys.maxsize."""
+    return ("dtype" in source or "maxsize" in source) and _CONCERN.search(source) is not None
 
 
 def wide(tree):
@@ -80,7 +83,21 @@ def wide(tree):
     _Wide().visit(tree)
 
 
+_MAXSIZE = 2**63 - 1
+# What is told a length, which C code has to hold: there sys.maxsize is the machine's.
+_COUNTING = frozenset("deque insert islice read readline readlines replace rsplit split sub".split())
+
+
 class _Wide(ast.NodeTransformer):
+    def visit_Attribute(self, node):
+        self.generic_visit(node)
+        return ast.copy_location(ast.Constant(_MAXSIZE), node) if _is_maxsize(node) else node
+
+    def visit_ImportFrom(self, node):
+        names = [a.asname or a.name for a in node.names if a.name == "maxsize"] if node.module == "sys" else []
+        sets = [ast.Assign([ast.Name(name, ast.Store())], ast.Constant(_MAXSIZE)) for name in names]
+        return [node, *(ast.fix_missing_locations(ast.copy_location(s, node)) for s in sets)]
+
     def visit_Compare(self, node):
         self.generic_visit(node)
         if isinstance(node.ops[0], (ast.Eq, ast.NotEq, ast.In, ast.NotIn)):
@@ -93,11 +110,26 @@ class _Wide(ast.NodeTransformer):
         return node
 
     def visit_Call(self, node):
-        self.generic_visit(node)
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id if isinstance(node.func, ast.Name) else ""
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        counts = name in _COUNTING
+        node.func = self.visit(node.func)
+        node.args = [a if counts and _is_maxsize(a) else self.visit(a) for a in node.args]
+        for k in node.keywords:
+            k.value = k.value if counts and _is_maxsize(k.value) else self.visit(k.value)
         if name == "dtype" and node.args:
             node.args[0] = _call(node.args[0], ast.Constant(True))
         return node
+
+
+def _is_maxsize(node):
+    """Whether an expression asks for sys.maxsize."""
+    return (
+        isinstance(node, ast.Attribute)
+        and node.attr == "maxsize"
+        and isinstance(node.ctx, ast.Load)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "sys"
+    )
 
 
 def _is_dtype(node):
