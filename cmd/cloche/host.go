@@ -107,7 +107,7 @@ func (a *app) cacheDir() (string, error) {
 
 // serveWall is what serving needs of the machine: the network, what policies mount, and the store.
 func serveWall(s *web.Settings) wall.Config {
-	w := wall.Config{Serve: true}
+	w := wall.Config{Serve: true, Profile: s.Pprof}
 	policies := []web.Policy{s.Policy}
 	for _, k := range s.Config.Keys {
 		policies = append(policies, k.Policy)

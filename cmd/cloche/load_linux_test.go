@@ -3,8 +3,11 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -189,5 +192,52 @@ func TestServeTerminated(t *testing.T) {
 	}
 	if ran := bytes.Count(log, []byte(`"msg":"run"`)); int64(ran) != answers.Load() || ran < clients {
 		t.Errorf("%d programs ran, and %d answers came", ran, answers.Load())
+	}
+}
+
+// TestServeProfile: behind the wall, too, a profile says where the time of the server goes.
+func TestServeProfile(t *testing.T) {
+	config := filepath.Join(t.TempDir(), "cloche.toml")
+	if err := os.WriteFile(config, []byte("[server]\npprof = true\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := serveProcess(t, "--config", config)
+	defer s.stop()
+	var body []byte
+	var group sync.WaitGroup
+	group.Go(func() {
+		r, err := http.NewRequest("GET", "http://"+s.addr+"/debug/pprof/profile?seconds=1", nil)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		r.Header.Set("Authorization", "Bearer "+serveKey)
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer res.Body.Close()
+		z, err := gzip.NewReader(res.Body)
+		if err != nil {
+			t.Error(res.Status, err)
+			return
+		}
+		if body, err = io.ReadAll(z); err != nil {
+			t.Error(err)
+		}
+	})
+	done := make(chan struct{})
+	go func() { group.Wait(); close(done) }()
+	for l := s.load("javascript", 2); ; {
+		l.Run(t, 50)
+		select {
+		case <-done:
+			if function := "net/http.(*conn).serve"; !bytes.Contains(body, []byte(function)) {
+				t.Errorf("the profile, of %d bytes, has no %s", len(body), function)
+			}
+			return
+		default:
+		}
 	}
 }

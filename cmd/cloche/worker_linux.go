@@ -65,7 +65,7 @@ func (a *app) openFront(s *web.Settings, cfg web.Config, noWall bool) (*backend,
 			lost <- nil
 		}
 	}()
-	return &backend{ctx: ctx, server: srv, wall: wall.Config{Serve: true, Pass: true}, close: func() error {
+	return &backend{ctx: ctx, server: srv, wall: wall.Config{Serve: true, Pass: true, Profile: s.Pprof}, close: func() error {
 		cancel()
 		stop()
 		return errors.Join(<-lost, srv.Close(), fleet.Close())

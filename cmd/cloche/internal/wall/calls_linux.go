@@ -116,6 +116,9 @@ func calls(c Config) filter {
 	if c.Serve || len(c.Connect) > 0 {
 		plain = append(plain, talking)
 	}
+	if c.Profile {
+		rules = append(rules, one(unix.SYS_SETITIMER, 0, unix.ITIMER_PROF)...)
+	}
 	if c.Pass {
 		rules = append(rules, one(unix.SYS_SOCKETPAIR, 0, unix.AF_UNIX)...)
 	}

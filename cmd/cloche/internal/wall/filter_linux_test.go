@@ -98,7 +98,7 @@ func (t test) holds(v uint64) bool {
 func TestFilterProgram(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for _, c := range []Config{
-		{}, {Cache: "/c", Write: []string{"/w"}}, {Serve: true}, {Connect: []uint16{443}}, {Code: true, Terminal: true},
+		{}, {Cache: "/c", Write: []string{"/w"}}, {Serve: true}, {Connect: []uint16{443}}, {Code: true, Terminal: true, Profile: true},
 		{Write: []string{"/w"}, Serve: true, Connect: []uint16{0}},
 	} {
 		f := calls(c)
@@ -134,7 +134,7 @@ func TestFilterProgram(t *testing.T) {
 
 // TestFilterNeverAllows names what no Config allows.
 func TestFilterNeverAllows(t *testing.T) {
-	for _, c := range []Config{{}, {Cache: "/c", Write: []string{"/w"}, Read: []string{"/r"}, Serve: true, Connect: []uint16{0}, Code: true, Terminal: true}} {
+	for _, c := range []Config{{}, {Cache: "/c", Write: []string{"/w"}, Read: []string{"/r"}, Serve: true, Connect: []uint16{0}, Code: true, Terminal: true, Profile: true}} {
 		f := calls(c)
 		for _, r := range f.rules {
 			if r.answer == answerAllow && len(r.tests) == 0 && slices.Contains(slices.Concat(fatal, fatalHere), r.call) {

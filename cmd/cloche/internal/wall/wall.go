@@ -39,6 +39,8 @@ type Config struct {
 	Code bool
 	// Terminal lets the modes of a terminal be set, for those who edit lines.
 	Terminal bool
+	// Profile lets a timer be set that signals this process as it computes, for those who are asked where its time goes.
+	Profile bool
 }
 
 // A Layer is one part of the wall.
