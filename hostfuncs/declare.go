@@ -32,9 +32,20 @@ type Parameter struct {
 	Nullable bool `json:"nullable,omitempty"`
 }
 
-// declare answers [OpTools] with a list of [Declaration].
+// declare answers [OpTools] with a list of [Declaration]. Each is made once, since programs ask as often as they like.
 func (t *Tools) declare(context.Context, []byte) ([]byte, error) {
-	return json.Marshal(t.Registry.Declarations())
+	list := []byte("[")
+	for i, name := range t.Registry.names {
+		text, err := t.Registry.tools[name].declared()
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = append(list, text...)
+	}
+	return append(list, ']'), nil
 }
 
 // Declarations are what a program is told of the tools.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -55,6 +56,8 @@ type tool struct {
 	schema *inputSchema
 	output *jsonschema.Schema // nil: not known
 	typed  typedCall          // Call for plain arguments; nil: there is no such
+
+	declared func() ([]byte, error) // its Declaration as JSON, made when it is first asked for
 }
 
 // Bounds of a registry.
@@ -98,7 +101,9 @@ func (r *Registry) Add(t Tool) error {
 	if r.tools == nil {
 		r.tools = map[string]*tool{}
 	}
-	r.tools[t.Name] = &tool{Tool: t, schema: schema, output: outputSchema(t.Output)}
+	added := &tool{Tool: t, schema: schema, output: outputSchema(t.Output)}
+	added.declared = sync.OnceValues(func() ([]byte, error) { return json.Marshal(added.declaration()) })
+	r.tools[t.Name] = added
 	r.names = append(r.names, t.Name)
 	return nil
 }

@@ -447,6 +447,37 @@ class crm:
 	}
 }
 
+// The declarations are those of the registry, in a selection too, and are made once.
+func TestDeclarationsAreMadeOnce(t *testing.T) {
+	reg := &hostfuncs.Registry{}
+	for i := range 100 {
+		schema := json.RawMessage(`{"properties": {"a": {"type": "string", "description": "<&>"}, "b": {"enum": [1, 2]}}, "required": ["b"]}`)
+		if err := reg.Add(hostfuncs.Tool{Name: fmt.Sprintf("space%d.tool", i%9) + fmt.Sprint(i), Description: "Do it.", Input: schema, Call: quiet}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	some, err := reg.Select([]string{"space3", "space5"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, reg := range []*hostfuncs.Registry{reg, some} {
+		d, _ := doorOf(t, reg)
+		want, err := json.Marshal(reg.Declarations())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ask := func() {
+			if reply, err := d.Serve(t.Context(), request(hostfuncs.OpTools, "{}")); err != nil || string(reply) != "\x00"+string(want) {
+				t.Fatalf("the declarations are %s, %v; want %s", reply, err, want)
+			}
+		}
+		ask()
+		if n := testing.AllocsPerRun(10, ask); n > 100 {
+			t.Errorf("asking once more takes %v allocations", n)
+		}
+	}
+}
+
 func FuzzTool(f *testing.F) {
 	f.Add([]byte(`{"name":"flat","arguments":{"name":"Ada"}}`))
 	f.Add([]byte(`{"name":"raw","async":true,"arguments":{"n":[{}]}}`))
