@@ -227,7 +227,8 @@ var nestingWords = map[string]bool{
 
 // tooDeep says on which line src nests deeper than most, 0 when it does not. It counts open brackets and, in each of them, the
 // tokens since the last separator that may nest without one. It may count too many, never too few. What nests to its left, a
-// chain such as a.b().c[0], and what programs may well have many of, else if, is bounded by maxLinks instead.
+// chain such as a.b().c[0], what programs may well have many of, else if, and strings that are added, which esbuild joins one by
+// one, are bounded by maxLinks instead.
 func tooDeep(src string, most int) int {
 	s := scanner{src: src}
 	open := []nesting{{}} // in each open bracket, and outside of all
@@ -235,7 +236,7 @@ func tooDeep(src string, most int) int {
 	reset := func() {
 		last := &open[len(open)-1]
 		total -= last.tokens
-		last.tokens, last.links = 0, 0
+		last.tokens, last.links, last.joins = 0, 0, 0
 	}
 	for {
 		before, value := s.prev, s.value
@@ -269,12 +270,15 @@ func tooDeep(src string, most int) int {
 			case "+", "-", "++", "--", "*":
 				nests = !value || before.text == "*"
 			}
+			if t.text == "+" && isQuote(src[before.from]) {
+				here.joins++
+			}
 		}
 		if nests {
 			here.tokens++
 			total++
 		}
-		long := here.links > maxLinks || here.elses > maxLinks
+		long := max(here.links, here.elses, here.joins) > maxLinks
 		for len(open) <= len(s.brackets) {
 			open = append(open, nesting{})
 		}
@@ -297,10 +301,13 @@ type nesting struct {
 	tokens int // that may nest, since the last separator
 	links  int // of the chain that is being read
 	elses  int // else if
+	joins  int // of strings, since the last separator
 }
 
 // maxLinks is how long a chain may be. The host's stack grows by 4 KiB for each link.
 const maxLinks = 1000
+
+func isQuote(c byte) bool { return c == '"' || c == '\'' || c == '`' }
 
 // links says whether t, which begins with that byte, makes a chain longer; value, whether what comes before it is a value.
 func links(t token, begin byte, value bool) bool {

@@ -47,6 +47,9 @@ func stripTypes(source, name string) (string, error) {
 	if line := tooDeep(source, maxNesting); line > 0 {
 		return "", &syntaxError{File: name, Line: line, Column: 1, Text: fmt.Sprintf("TypeScript nested deeper than %d levels", maxNesting)}
 	}
+	if enumsTooLarge(source) {
+		return "", &syntaxError{File: name, Line: 1, Column: 1, Text: fmt.Sprintf("the values of the enums are more than %d MiB together", maxInlined>>20)}
+	}
 	loader := api.LoaderTS
 	if ext := path.Ext(name); strings.HasSuffix(ext, "x") {
 		loader = api.LoaderTSX

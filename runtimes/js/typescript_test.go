@@ -2,6 +2,8 @@ package js
 
 import (
 	"errors"
+	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -88,7 +90,7 @@ func TestTooDeep(t *testing.T) {
 		"function* g(){" + repeat("yield ") + "1}", repeat("function f(){"), repeat("x=function(){"), repeat("class A{static x="), repeat("class extends "),
 		"type X=" + repeat("A extends B?C:") + "D", "let x: " + repeat("keyof ") + "A", repeat("<any>") + "x", repeat("<a>"), repeat("<a>{"),
 		"a" + long(".b"), "a" + long("?.b"), "a" + long("()"), "a" + long("?.()"), "a" + long("[0]"), "a" + long("``"), "a" + long(".b(c)"), "a" + long("\n.b"), "(a" + long(".b") + ")",
-		long("if(a);else ") + ";", long("if(a){}else "),
+		long("if(a);else ") + ";", long("if(a){}else "), long("'a'+") + "b", "a" + long("+'a'"), "a" + long("+`a`") + "+b",
 	} {
 		if tooDeep(src, maxNesting) == 0 {
 			t.Errorf("not too deep: %.60q", src)
@@ -96,7 +98,7 @@ func TestTooDeep(t *testing.T) {
 	}
 	for _, src := range []string{
 		"1" + repeat("+a") + repeat("+a"), "a" + repeat(".b()"), "a" + repeat(",a"), "if(a){}" + repeat("else if(a){}"), "let x: A" + repeat("[]"),
-		long("a.b(c);"), long("a.b(c)\n"), "a" + long("+b.c()"), "f(" + long("a.b,") + ")", long("function f() { if (a) {} else if (b) {} }\n"),
+		long("x = 'a' + b + 'c';"), long("a.b(c);"), long("a.b(c)\n"), "a" + long("+b.c()"), "f(" + long("a.b,") + ")", long("function f() { if (a) {} else if (b) {} }\n"),
 		repeat("let a = b ? c : d\nfoo(a)\nif (x) { y = 1 }\n"), repeat("const f = (x: number) => x + 1;\n"), "[" + repeat("{ a: 1, b: [2] },") + "]",
 	} {
 		if line := tooDeep(src, maxNesting); line != 0 {
@@ -106,6 +108,45 @@ func TestTooDeep(t *testing.T) {
 	_, err := stripTypes("\n"+repeat("a=>")+"1", "deep.ts")
 	var e *syntaxError
 	if !errors.As(err, &e) || e.Line != 2 || e.Text != "TypeScript nested deeper than 32 levels" {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestEnumsTooLarge: values that double, and long ones that are used often, are refused before esbuild writes them.
+func TestEnumsTooLarge(t *testing.T) {
+	double := func(head, item string) string {
+		for i := 1; i < 40; i++ {
+			head += strings.NewReplacer("$", "a"+strconv.Itoa(i), "@", "a"+strconv.Itoa(i-1)).Replace(item)
+		}
+		return head
+	}
+	long := strings.Repeat("x", 50_000)
+	for _, src := range []string{
+		double("enum A { a0 = 'xx',", "$ = @ + @,") + "}", double("enum A { a0 = 'xx',", "$ = A.@ + A['@'],") + "}",
+		strings.ReplaceAll(double("enum A { a0 = 'xx',", "$ = `#{@}#{@}`,"), "#", "$") + "}", double("const enum A { a0 = 'xx',", "'$' = @ + @,") + "}; f(A.a39)",
+		double("enum A0 { a0 = 'xx' }", "enum B$ { $ = B@.@ + B@.@ }"), double("enum A { a0 = typeof 1,", "$ = (@ + @),") + "}",
+		double("enum A { a0 = 'xx',", `$ = \u0061`+"@"[1:]+"+ @ + @,") + "}",
+		"enum A { a = '" + long + "' }" + strings.Repeat("A.a;", 1000), "enum A { a = '" + long + "' }" + strings.Repeat(`A.\u0061;`, 1000),
+		"enum A { a = '" + long + "' }" + strings.Repeat("A['a'];", 1000), "enum A { ['a'] = '" + long + "' }" + strings.Repeat("A.a;", 1000),
+	} {
+		if !enumsTooLarge(src) {
+			t.Errorf("not too large: %.100q", src)
+		}
+	}
+	flags, names := "enum F { f0 = 1,", "enum N { n0 = 'name 0',"
+	for i := 1; i < 500; i++ {
+		flags += fmt.Sprintf("f%d = f%d + 1,", i, i-1)
+		names += fmt.Sprintf("n%d = `${BASE}/name ` + 'number %d',", i, i)
+	}
+	for _, src := range []string{
+		flags + "}" + strings.Repeat("F.f1;", 1000), names + "}" + strings.Repeat("N.n1;", 5000), "enum E { P, Q = 5, R = P | Q }\nE.Q",
+		"const schema = { enum: ['a', 'b'], x: '" + long + "' };" + strings.Repeat("schema['x'];", 2000),
+	} {
+		if enumsTooLarge(src) {
+			t.Errorf("too large: %.100q", src)
+		}
+	}
+	if _, err := stripTypes(double("enum A { a0 = 'xx',", "$ = @ + @,")+"}", "a.ts"); err == nil || !strings.Contains(err.Error(), "enums are more than 16 MiB") {
 		t.Errorf("%v", err)
 	}
 }
