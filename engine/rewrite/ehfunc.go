@@ -37,9 +37,7 @@ func (f *funcLowering) lower(fn *wasmbin.Func) ([]byte, error) {
 		return nil, err
 	}
 	sig := f.types[fn.Type]
-	if err := f.declare(sig, groups); err != nil {
-		return nil, err
-	}
+	f.declare(sig, groups)
 	f.start(expr, groups)
 	f.frames = append(f.frames, frame{results: sig.Results})
 	f.handler = append(f.handler, noHandler)
@@ -55,22 +53,15 @@ func (f *funcLowering) lower(fn *wasmbin.Func) ([]byte, error) {
 	return f.out, r.Err()
 }
 
-// maxTrackedLocals bounds the locals whose types are remembered: compilers of WebAssembly allow 50,000.
-const maxTrackedLocals = 50_000
-
 // declare notes the types of the locals and lowers those of groups in place.
-func (f *funcLowering) declare(sig wasmbin.FuncType, groups []wasmbin.LocalGroup) error {
+func (f *funcLowering) declare(sig wasmbin.FuncType, groups []wasmbin.LocalGroup) {
 	f.locals = slices.Clone(sig.Params)
 	for i, g := range groups {
-		if uint64(len(f.locals))+uint64(g.Count) > maxTrackedLocals {
-			return fmt.Errorf("more than %d locals", maxTrackedLocals)
-		}
 		for range g.Count {
 			f.locals = append(f.locals, g.Type)
 		}
 		groups[i].Type = lowerType(g.Type)
 	}
-	return nil
 }
 
 // handle emits a branch to the nearest handler. Only a dispatch that no exception can fall through has none.

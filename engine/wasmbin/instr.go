@@ -1,6 +1,9 @@
 package wasmbin
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"fmt"
+)
 
 // BlockType is the type of a block: EmptyBlock, the negated form of a single result's [ValType], or the
 // index of a signature.
@@ -226,10 +229,20 @@ func (c *cursor) blockType() BlockType {
 	return ResultBlock(c.valType())
 }
 
-// SplitBody splits a function's body into the declarations of its locals and its instructions.
+// maxLocals bounds the locals of a function, as compilers of WebAssembly do: a few bytes can declare billions.
+const maxLocals = 50_000
+
+// SplitBody splits a function's body into the declarations of its locals, 50,000 at most, and its instructions.
 func SplitBody(body []byte) (locals []LocalGroup, expr []byte, err error) {
 	c := cursor{buf: body}
 	locals = vec(&c, 2, func(c *cursor) LocalGroup { return LocalGroup{c.u32(), c.valType()} })
+	n := uint64(0)
+	for _, g := range locals {
+		n += uint64(g.Count)
+	}
+	if c.err == nil && n > maxLocals {
+		return nil, nil, fmt.Errorf("%d locals, more than %d", n, maxLocals)
+	}
 	return locals, c.buf[c.pos:], c.err
 }
 

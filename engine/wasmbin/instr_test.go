@@ -2,6 +2,7 @@ package wasmbin_test
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/cloche-dev/cloche/engine/wasmbin"
@@ -153,4 +154,18 @@ func FuzzInstrReader(f *testing.F) {
 			t.Errorf("stopped at %d of %d without an error", end, len(expr))
 		}
 	})
+}
+
+func TestSplitBodyLocals(t *testing.T) {
+	group := func(n uint32) []byte {
+		return append(wasmbin.AppendLocals(nil, []wasmbin.LocalGroup{{Count: 1, Type: wasmbin.I64}, {Count: n, Type: wasmbin.I32}}), 0x0b)
+	}
+	if locals, expr, err := wasmbin.SplitBody(group(49_999)); err != nil || len(locals) != 2 || len(expr) != 1 {
+		t.Errorf("50,000 locals: %v %v %v", locals, expr, err)
+	}
+	for _, n := range []uint32{50_000, 1<<32 - 1} {
+		if _, _, err := wasmbin.SplitBody(group(n)); err == nil || !strings.Contains(err.Error(), "more than 50000") {
+			t.Errorf("%d locals: %v", n, err)
+		}
+	}
 }
