@@ -102,21 +102,14 @@ func (d *Delta) eachNew(older *Delta, do func(extent) error) error {
 	}
 	w := walker{extents: older.extents}
 	for _, e := range d.extents {
-		for i := uint32(0); i < e.n; {
-			n := uint32(0) // pages from i on that are new
-			for ; i+n < e.n; n++ {
-				if slot, ok := w.find(e.at + i + n); ok && slot == e.slot+i+n {
-					break
+		for e.n > 0 {
+			n, same := w.compare(e)
+			if !same {
+				if err := do(extent{e.at, n, e.slot}); err != nil {
+					return err
 				}
 			}
-			if n == 0 {
-				i++
-				continue
-			}
-			if err := do(extent{e.at + i, n, e.slot + i}); err != nil {
-				return err
-			}
-			i += n
+			e = extent{e.at + n, e.n - n, e.slot + n}
 		}
 	}
 	return nil
@@ -128,17 +121,33 @@ type walker struct {
 	next    int
 }
 
-// find gives the slot of page.
-func (w *walker) find(page uint32) (uint32, bool) {
+// find gives the slot of page, if it is in the extents, and the number of pages from it on of which that is as true.
+func (w *walker) find(page uint32) (slot, n uint32, ok bool) {
 	for w.next < len(w.extents) && w.extents[w.next].at+w.extents[w.next].n <= page {
 		w.next++
 	}
-	if w.next < len(w.extents) {
-		if e := w.extents[w.next]; e.at <= page {
-			return e.slot + page - e.at, true
-		}
+	if w.next == len(w.extents) {
+		return 0, noPage, false
 	}
-	return 0, false
+	e := w.extents[w.next]
+	if page < e.at {
+		return 0, e.at - page, false
+	}
+	return e.slot + page - e.at, e.at + e.n - page, true
+}
+
+// compare is the number of pages at the start of e that are all in the extents as they are, or all are not.
+func (w *walker) compare(e extent) (n uint32, same bool) {
+	for n < e.n {
+		slot, run, ok := w.find(e.at + n)
+		if now := ok && slot == e.slot+n; n == 0 {
+			same = now
+		} else if now != same {
+			break
+		}
+		n += min(run, e.n-n)
+	}
+	return n, same
 }
 
 // A Builder makes a Delta of pages that come in rising order.
@@ -314,7 +323,7 @@ func (s *saving) stretch(offset, length uint64) error {
 
 // changed says whether a page is not what was frozen of it.
 func (s *saving) changed(page uint32, now []byte) bool {
-	if slot, ok := s.old.find(page); ok {
+	if slot, _, ok := s.old.find(page); ok {
 		return !bytes.Equal(now, s.arena.page(slot, 1))
 	}
 	return !bytes.Equal(now, s.linear.original(uint64(page)*hostPage))
