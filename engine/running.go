@@ -151,6 +151,7 @@ func (r *running) record(res *Result, inst *vm.Instance, t *tree, out runtimes.O
 		Start: res.Usage.Start, Wall: wall, Compute: wall - r.deadline.waited, Fuel: r.before.Fuel + r.meter.Used(),
 		MemoryPeakBytes: linear.Size(), PrivateBytes: private,
 		DiskBytes: uint64(t.Usage().Bytes), OutputBytes: r.before.Stdout + r.stdout.total + r.before.Stderr + r.stderr.total,
+		HostCalls: r.door.Made,
 	}
 	memory := &limits.ExceededError{Resource: limits.Memory, Limit: r.limits.MemoryBytes, Used: linear.Size()}
 	if out.Unreported && !linear.Denied() {

@@ -26,6 +26,8 @@ type Usage struct {
 	DiskBytes uint64
 	// OutputBytes is what the guest wrote to standard output and error, dropped output included.
 	OutputBytes uint64
+	// HostCalls is the number of calls through the door, as [Limits.HostCalls] counts them.
+	HostCalls uint64
 }
 
 type usageJSON struct {
@@ -37,6 +39,7 @@ type usageJSON struct {
 	PrivateBytes    uint64  `json:"private_bytes"`
 	DiskBytes       uint64  `json:"disk_bytes"`
 	OutputBytes     uint64  `json:"output_bytes"`
+	HostCalls       uint64  `json:"host_calls"`
 }
 
 // MarshalJSON implements [json.Marshaler]. Every field is present: a zero here is a measurement.
@@ -50,6 +53,7 @@ func (u Usage) MarshalJSON() ([]byte, error) {
 	b = strconv.AppendUint(append(b, `,"private_bytes":`...), u.PrivateBytes, 10)
 	b = strconv.AppendUint(append(b, `,"disk_bytes":`...), u.DiskBytes, 10)
 	b = strconv.AppendUint(append(b, `,"output_bytes":`...), u.OutputBytes, 10)
+	b = strconv.AppendUint(append(b, `,"host_calls":`...), u.HostCalls, 10)
 	return append(b, '}'), nil
 }
 
@@ -68,6 +72,7 @@ func (u *Usage) UnmarshalJSON(b []byte) error {
 		PrivateBytes:    j.PrivateBytes,
 		DiskBytes:       j.DiskBytes,
 		OutputBytes:     j.OutputBytes,
+		HostCalls:       j.HostCalls,
 	}
 	return nil
 }

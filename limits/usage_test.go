@@ -17,9 +17,10 @@ func TestUsageJSON(t *testing.T) {
 		MemoryPeakBytes: 64 << 20,
 		PrivateBytes:    528_384,
 		OutputBytes:     331,
+		HostCalls:       7,
 	}
 	const want = `{"start_us":52.25,"wall_ms":9.877,"compute_ms":8,"fuel":12345678,"memory_peak_bytes":67108864,` +
-		`"private_bytes":528384,"disk_bytes":0,"output_bytes":331}`
+		`"private_bytes":528384,"disk_bytes":0,"output_bytes":331,"host_calls":7}`
 	b, err := json.Marshal(u)
 	if err != nil || string(b) != want {
 		t.Fatalf("got  %s, %v\nwant %s", b, err, want)

@@ -130,6 +130,7 @@ export interface Usage {
   private_bytes: number;
   disk_bytes: number;
   output_bytes: number;
+  host_calls: number;
 }
 
 export interface Result {

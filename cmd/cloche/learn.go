@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"net/http"
 	"net/url"
 	"os"
 	"path"
@@ -14,6 +15,8 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"github.com/cloche-dev/cloche/engine"
+	"github.com/cloche-dev/cloche/hostfuncs"
+	"github.com/cloche-dev/cloche/hostfuncs/fetch"
 	"github.com/cloche-dev/cloche/limits"
 )
 
@@ -22,10 +25,10 @@ type lesson struct {
 	given   effective
 	timeout time.Duration
 	usage   limits.Usage
-	calls   int
 	allow   []string
-	tools   []string // that were called
-	written []string // paths of files that were changed
+	sent    []hostfuncs.HTTPRequest // of the run with most of them
+	tools   []string                // that were called
+	written []string                // paths of files that were changed
 }
 
 // learn adds a run.
@@ -36,7 +39,10 @@ func (l *lesson) learn(res *engine.Result) {
 	l.usage.MemoryPeakBytes = max(l.usage.MemoryPeakBytes, u.MemoryPeakBytes)
 	l.usage.DiskBytes = max(l.usage.DiskBytes, u.DiskBytes)
 	l.usage.OutputBytes = max(l.usage.OutputBytes, u.OutputBytes)
-	l.calls = max(l.calls, len(res.ToolCalls)+len(res.HTTPRequests)+len(res.Results))
+	l.usage.HostCalls = max(l.usage.HostCalls, u.HostCalls)
+	if len(res.HTTPRequests) > len(l.sent) {
+		l.sent = res.HTTPRequests
+	}
 	for _, r := range res.HTTPRequests {
 		if p := patternFor(r.Method, r.URL); p != "" && !slices.Contains(l.allow, p) {
 			l.allow = append(l.allow, p)
@@ -57,6 +63,9 @@ func patternFor(method, u string) string {
 	parsed, err := url.Parse(u)
 	if err != nil || parsed.Host == "" {
 		return "" // no policy can allow it
+	}
+	if method == http.MethodConnect { // it was not reached, so nothing is known of the request
+		return fmt.Sprintf("%s://%s", parsed.Scheme, parsed.Host)
 	}
 	folder := path.Dir(parsed.EscapedPath() + "x")
 	return fmt.Sprintf("%s %s://%s%s/*", method, parsed.Scheme, parsed.Host, strings.TrimSuffix(folder, "/"))
@@ -79,11 +88,10 @@ func (l *lesson) policy() ([]byte, error) {
 	doc := map[string]any{"limits": map[string]any{
 		"timeout": fmt.Sprintf("%ds", max(seconds, 1)), "fuel": int64(max(l.usage.Fuel*otherFactor, 1)),
 		"memory": size(l.usage.MemoryPeakBytes, memoryFactor, 1), "disk": size(l.usage.DiskBytes, otherFactor, 1),
-		"output": size(l.usage.OutputBytes, otherFactor, 1), "host_calls": int64(max(otherFactor*l.calls, 10)),
+		"output": size(l.usage.OutputBytes, otherFactor, 1), "host_calls": int64(max(otherFactor*l.usage.HostCalls, 10)),
 	}}
 	if len(l.allow) > 0 {
-		slices.Sort(l.allow)
-		doc["network"] = map[string]any{"allow": l.allow}
+		doc["network"] = l.network()
 	}
 	if len(l.given.mounts) > 0 {
 		mounts := map[string]any{}
@@ -123,6 +131,46 @@ func (l *lesson) policy() ([]byte, error) {
 	}
 	_, err := limits.ParsePolicy("what was learned", b.Bytes())
 	return b.Bytes(), err
+}
+
+// network is what the requests need: their patterns, and more of what a run may use where the defaults are too tight. Ranges that are open and
+// secrets are kept as they were given.
+func (l *lesson) network() map[string]any {
+	slices.Sort(l.allow)
+	n := map[string]any{"allow": l.allow}
+	var all, largest, largestSent uint64
+	for _, r := range l.sent {
+		sent := uint64(r.RequestBytes)
+		all, largest, largestSent = all+r.Bytes+sent, max(largest, r.Bytes), max(largestSent, sent)
+	}
+	d := fetch.DefaultLimits
+	if needed := otherFactor * len(l.sent); needed > d.Requests {
+		n["requests"] = int64(needed)
+	}
+	for key, size := range map[string][2]uint64{
+		"request_size": {largestSent, d.RequestBytes}, "response_size": {largest, d.ResponseBytes}, "run_size": {all, d.TotalBytes},
+	} {
+		if needed := otherFactor * size[0]; needed > size[1] {
+			n[key] = fmt.Sprintf("%dMiB", needed>>20+1)
+		}
+	}
+	if l.given.network == nil {
+		return n
+	}
+	if ranges := l.given.network.Private; len(ranges) > 0 {
+		n["private"] = ranges
+	}
+	if t := l.given.network.Limits.Timeout; t > d.Timeout {
+		n["timeout"] = t.String()
+	}
+	var secrets []map[string]any
+	for _, s := range l.given.secrets {
+		secrets = append(secrets, map[string]any{"for": s.For, "header": s.Header, "env": s.Env, "prefix": s.Prefix})
+	}
+	if len(secrets) > 0 {
+		n["secrets"] = secrets
+	}
+	return n
 }
 
 // channels are those that were used, with the mode that this takes.

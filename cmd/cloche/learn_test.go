@@ -1,9 +1,15 @@
 package main
 
 import (
+	"net/netip"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/cloche-dev/cloche/engine"
+	"github.com/cloche-dev/cloche/hostfuncs"
+	"github.com/cloche-dev/cloche/hostfuncs/fetch"
 	"github.com/cloche-dev/cloche/limits"
 )
 
@@ -31,5 +37,44 @@ func TestLearnMounts(t *testing.T) {
 		if len(p.Mounts) != 1 || p.Mounts[0].Mode != c.want {
 			t.Errorf("%s with %s changed: %v, want %s", c.guest, c.written, p.Mounts, c.want)
 		}
+	}
+}
+
+// What is learned of the network lets the same requests pass: calls are counted as they are limited, a server that could not be
+// reached may be tried again, and what the policy gave beside its allow-list is kept where it is needed.
+func TestLearnNetwork(t *testing.T) {
+	given := limits.NetworkSecret{For: "https://api.example.com", Header: "Authorization", Env: "TOKEN", Prefix: "Bearer "}
+	l := &lesson{given: effective{
+		network: &fetch.Policy{Private: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}, Limits: fetch.Limits{Timeout: 5 * time.Minute}},
+		secrets: []limits.NetworkSecret{given},
+	}}
+	requests := []hostfuncs.HTTPRequest{
+		{Method: "CONNECT", URL: "http://down.example.com:8080", Allowed: true},
+		{Method: "GET", URL: "https://api.example.com/v1/x?q=1", Allowed: true, Bytes: 100 << 20},
+	}
+	for range 600 {
+		requests = append(requests, hostfuncs.HTTPRequest{Method: "POST", URL: "https://api.example.com/v1/y", RequestBytes: 1 << 10})
+	}
+	l.learn(&engine.Result{HTTPRequests: requests, Usage: limits.Usage{HostCalls: 1900}})
+	text, err := l.policy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := limits.ParsePolicy("learned", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &limits.Network{
+		Allow:   []string{"GET https://api.example.com/v1/*", "POST https://api.example.com/v1/*", "http://down.example.com:8080"},
+		Private: []string{"10.1.0.0/16"}, Secrets: []limits.NetworkSecret{given}, Requests: 1204, ResponseBytes: 201 << 20, Timeout: 5 * time.Minute,
+	}
+	if d := cmp.Diff(want, p.Network); d != "" {
+		t.Errorf("learned (-want +got):\n%s\n%s", d, text)
+	}
+	if p.Limits.HostCalls != 3800 {
+		t.Errorf("%d host calls", p.Limits.HostCalls)
+	}
+	if _, err := fetch.FromPolicy(p.Network, func(string) string { return "a token of some length" }); err != nil {
+		t.Error(err)
 	}
 }

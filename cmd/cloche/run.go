@@ -250,6 +250,7 @@ type effective struct {
 	packages []string
 	review   limits.Review
 	network  *fetch.Policy
+	secrets  []limits.NetworkSecret // of network, as they are written
 	tools    *limits.Tools
 	mailbox  []limits.Channel
 	shared   []engine.SharedMount
@@ -292,6 +293,9 @@ func (c *sandboxFlags) policy(a *app) (effective, error) {
 	}
 	var err error
 	e.network, err = network(a, policy.Network, c.Allow)
+	if policy.Network != nil {
+		e.secrets = policy.Network.Secrets
+	}
 	e.tools, e.mailbox, e.autopsy = policy.Tools, policy.Mailbox, policy.Autopsy
 	var errShared error
 	e.shared, errShared = engine.NewSharedFolders(policy.Shared)
