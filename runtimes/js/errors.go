@@ -3,6 +3,7 @@ package js
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -45,6 +46,13 @@ func (in *interp) uncaught(s *turn, e value) (runtimes.Outcome, error) {
 	out.Error.Hint = hint(r)
 	out.Error.Traceback = s.excerpt(at) + "Uncaught " + strings.TrimRight(r.Text, "\n")
 	s.print(2, out.Error.Traceback+"\n")
+	if s.listens { // for "exit", as at any other end; a second exception is not told
+		s.listens, s.exitCode = false, out.ExitCode
+		if r := in.invoke(in.b.Funcs["exiting"], intValue(int32(out.ExitCode))); r.exception() {
+			in.free(in.takeException())
+		}
+		out.ExitCode, out.Interrupted = s.exitCode, s.interrupted
+	}
 	in.cleanUp(s)
 	return out, nil
 }
@@ -79,14 +87,10 @@ func (s *turn) where(r report) frame {
 
 // excerpt is the source line of a place in the running script, with a mark below its column.
 func (s *turn) excerpt(at frame) string {
-	if at.File != s.name() || at.Line < 1 {
+	line, ok := s.line(at.File, at.Line)
+	if !ok {
 		return ""
 	}
-	lines := strings.Split(s.Source, "\n")
-	if at.Line > len(lines) {
-		return ""
-	}
-	line := strings.TrimRight(lines[at.Line-1], "\r")
 	const width = 160 // a minified line says nothing
 	if !utf8.ValidString(line) || utf8.RuneCountInString(line) > width {
 		return fmt.Sprintf("%s:%d\n\n", at.File, at.Line)
@@ -106,6 +110,61 @@ func (s *turn) excerpt(at frame) string {
 		mark = pad.String() + "^\n"
 	}
 	return fmt.Sprintf("%s:%d\n%s\n%s\n", at.File, at.Line, line, mark)
+}
+
+// line is a line of the running script, counted from 1.
+func (s *turn) line(file string, n int) (line string, ok bool) {
+	if file != s.name() || n < 1 {
+		return "", false
+	}
+	rest := s.Source
+	for ; n > 1; n-- {
+		if _, rest, ok = strings.Cut(rest, "\n"); !ok {
+			return "", false
+		}
+	}
+	line, _, _ = strings.Cut(rest, "\n")
+	return strings.TrimRight(line, "\r"), true
+}
+
+// maxLine bounds in bytes a line that the guest looks at for the name of what could not be called: a minified one has too many.
+const maxLine = 2000
+
+// line is opLine.
+func (in *interp) line(s *turn, a arguments) uint64 {
+	line, ok := s.line(a.text(0, maxPath), int(a.int(1)))
+	if !ok || len(line) > maxLine {
+		return in.null()
+	}
+	return in.box(in.newString(line))
+}
+
+// traceReserve is how much deeper the stack may be while an error gets its message: a function of the guest does that, and the
+// error may be that there is no stack left.
+const traceReserve = 64 << 10
+
+// trace is opTrace, which the interpreter calls for each new error instead of writing its frames down: errors.js does that when
+// somebody reads them. It begins no other error meanwhile. Those of the classes that the interpreter throws get their message.
+func (in *interp) trace(a arguments) uint64 {
+	if o, _ := objectAt(a.value(0)); slices.Contains(in.b.Thrown, heap{in.g.Memory(), in.b}.proto(o)) {
+		in.reword(a.value(0), a.value(1))
+	}
+	return in.box(value(in.call("JS_DupValue", uint64(in.b.Ctx), uint64(a.value(1)))))
+}
+
+func (in *interp) reword(e, frames value) {
+	sp, _ := in.g.GlobalGet(stackPointer)
+	low := uint32(sp) < in.b.StackLimit+traceReserve
+	if low {
+		in.call("JS_SetMaxStackSize", uint64(in.b.Runtime), stackSize-stackReserve+traceReserve)
+	}
+	// Not where invoke puts arguments: those of a running call may be there.
+	if v := in.invokeWith(in.b.Args+argsSize-16, in.b.Funcs["reword"], e, frames); v.exception() {
+		in.free(in.takeException())
+	}
+	if low {
+		in.call("JS_SetMaxStackSize", uint64(in.b.Runtime), stackSize-stackReserve)
+	}
 }
 
 // hint is one sentence on what to do about an error that has a usual cause in a sandbox.

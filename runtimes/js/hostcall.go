@@ -27,7 +27,7 @@ var hostOps = [...]string{
 	opWrite: "write", opDoor: "door", opNow: "now", opSignal: "signal", opExit: "exit", opEntropy: "entropy",
 	opTurn: "turn", opFile: "file", opEncode: "encode", opDecode: "decode", opHash: "hash", opZone: "zone",
 	opCompile: "compile", opStdin: "stdin", opResolve: "resolve", opPeek: "peek", opCollate: "collate", opTool: "tool",
-	opBind: "bind",
+	opBind: "bind", opDeflate: "deflate", opInflate: "inflate", opLine: "line", opTrace: "traced",
 }
 
 const (
@@ -50,6 +50,10 @@ const (
 	opCollate            // (a, b, locale, sensitivity, numeric) -> -1, 0 or 1
 	opTool               // (header JSON of a tool frame, async) -> "0" and the result, "1" and the refusal, or the call's id
 	opBind               // (name of a tool) -> the function that calls it, whose name is opBind and the tool's
+	opDeflate            // ("gzip" | "deflate" | "deflate-raw", level, buffer, offset, length) -> ArrayBuffer
+	opInflate            // (those or "auto", most bytes, buffer, offset, length) -> ArrayBuffer, or "CODE number message"
+	opLine               // (file, line) -> that line of the running script, or null
+	opTrace              // (error, frames) -> frames: what the interpreter keeps as an error's stack; see errors.js
 )
 
 // What the guest tells by opSignal.
@@ -204,6 +208,14 @@ func (in *interp) answer(s *turn, op byte, a arguments) uint64 {
 		return in.tool(s, a)
 	case opBind:
 		return in.bindTool(a.text(0, maxName))
+	case opDeflate:
+		return in.deflate(a)
+	case opInflate:
+		return in.inflate(a)
+	case opLine:
+		return in.line(s, a)
+	case opTrace:
+		return in.trace(a)
 	}
 	fault("host function %d", op)
 	return 0
@@ -232,11 +244,19 @@ func (in *interp) null() uint64 { return in.box(tagNull << 32) }
 
 // buffer makes an ArrayBuffer of n bytes, which fill writes; 0 with an exception pending when memory is short.
 func (in *interp) buffer(n int, fill func([]byte)) uint64 {
-	p, ok := in.alloc(max(n, 1))
+	return in.bufferUpTo(n, func(b []byte) int {
+		fill(b)
+		return n
+	})
+}
+
+// bufferUpTo is buffer for what has at most that many bytes: fill returns how many it wrote.
+func (in *interp) bufferUpTo(most int, fill func([]byte) int) uint64 {
+	p, ok := in.alloc(max(most, 1))
 	if !ok {
 		return in.noMemory()
 	}
-	fill(in.view(p, uint32(n)))
+	n := fill(in.view(p, uint32(most)))
 	box := in.call("qjs_new_array_buffer", uint64(p), uint64(n)) // a copy
 	in.release(p)
 	return box

@@ -96,6 +96,8 @@ type boot struct {
 	Tracing uint32
 	// FirstStack is the top of the stack that the interpreter was made with, and does not use; see moveStack.
 	FirstStack uint64
+	// StackLimit is the lowest address that the stack may reach.
+	StackLimit uint32
 
 	// Global is the global object. Lexicals is the one that holds top-level let, const and class; QuickJS has no name for it.
 	Global, Lexicals value
@@ -114,6 +116,8 @@ type boot struct {
 	// Kept is where the promise is that was given out last for a tool's result (a value), PromiseHead what flags and class of a new one
 	// are. See settled.go.
 	Kept, PromiseHead uint32
+	// Thrown are the prototypes of the classes of the interpreter's own errors.
+	Thrown []object
 	// Given are the names that every program finds, and that a state card leaves out; Known is where the marks of the last card
 	// are told of. See card.go.
 	Given []string
@@ -139,6 +143,7 @@ var guestFuncs = []string{
 	"exiting",                    // (code) runs the listeners of "exit"
 	"moduleSource",               // (name of a builtin) -> its source as an ES module
 	"jsonModule", "commonModule", // (text or file, file) -> the source of an ES module
+	"reword",      // (error, frames) gives a new error Node's message; see opTrace
 	"whereabouts", // () -> JSON of what a stopped program was doing
 	"reveal",      // (names, parted by spaces) makes names of Node's global; see nodenames.go
 	"callTool",    // (name, ...arguments) calls a tool -> promise
@@ -171,8 +176,8 @@ var guestFiles embed.FS
 
 // guestOrder is the order in which guest/*.js run; each builds on those before.
 var guestOrder = []string{
-	"core.js", "language.js", "inspect.js", "errors.js", "console.js", "timers.js", "events.js", "encoding.js", "buffer.js", "web.js",
-	"url.js", "clone.js", "locales.js", "intl.js", "path.js", "util.js", "assert.js", "fs.js", "crypto.js", "calls.js", "webstreams.js", "fetch.js", "tools.js", "process.js", "stream.js",
+	"core.js", "language.js", "inspect.js", "errors.js", "messages.js", "console.js", "timers.js", "events.js", "encoding.js", "buffer.js", "web.js",
+	"url.js", "clone.js", "locales.js", "intl.js", "path.js", "util.js", "assert.js", "fs.js", "crypto.js", "calls.js", "webstreams.js", "fetch.js", "tools.js", "process.js", "stream.js", "zlib.js",
 	"modules.js", "autopsy.js",
 }
 
@@ -242,6 +247,7 @@ func (in *interp) moveStack() error {
 		return errors.New("the stack is not where it was expected")
 	}
 	top := (p + stackSize) &^ 15
+	in.b.StackLimit = top - (stackSize - stackReserve)
 	if !in.g.GlobalSet(stackPointer, uint64(top)) {
 		return errors.New("the module exports no __stack_pointer")
 	}
@@ -293,6 +299,15 @@ func (in *interp) install() error {
 	}
 	if err := in.drainBoot(); err != nil {
 		return err
+	}
+	for _, class := range []string{"TypeError", "RangeError", "ReferenceError", "SyntaxError", "URIError"} {
+		v, err := in.evalTrusted(class+".prototype", "cloche:probe")
+		if err != nil {
+			return err
+		}
+		proto, _ := objectAt(v)
+		in.b.Thrown = append(in.b.Thrown, proto)
+		in.free(v)
 	}
 	in.b.Given = heap{in.g.Memory(), in.b}.given()
 	return nil

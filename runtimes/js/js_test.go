@@ -180,7 +180,7 @@ func TestErrors(t *testing.T) {
 		line                int
 		stderr              string // a part of it
 	}{
-		{"null.x", "TypeError", "cannot read property 'x' of null", 1, "Uncaught TypeError: cannot read property 'x' of null\n    at main.js:1:1"},
+		{"null.x", "TypeError", "Cannot read properties of null (reading 'x')", 1, "Uncaught TypeError: Cannot read properties of null (reading 'x')\n    at main.js:1:1"},
 		{"\n\nmissing()", "ReferenceError", "missing is not defined", 3, "main.js:3\nmissing()\n^\n\nUncaught ReferenceError: missing is not defined\n    at main.js:3:1"},
 		{"function f() {\n  g();\n}\nfunction g() {\n  throw new RangeError('deep')\n}\nf()", "RangeError", "deep", 5, "    at g (main.js:5:13)\n    at f (main.js:2:3)\n    at main.js:7:1"},
 		{"let a = 1;\nlet b = ;\n", "SyntaxError", "unexpected token in expression: ';'", 2, "SyntaxError"},
@@ -199,7 +199,7 @@ func TestErrors(t *testing.T) {
 		{"Promise.reject(new Error('lost'))", "Error", "lost", 1, "Uncaught Error: lost"},
 		{"Promise.reject('text')", "string", "text", 0, "Uncaught 'text'"},
 		{"await Promise.reject(new Error('awaited'))", "Error", "awaited", 1, "Uncaught Error: awaited"},
-		{"await null;\nnull.x", "TypeError", "cannot read property 'x' of null", 2, "main.js:2"},
+		{"await null;\nnull.x", "TypeError", "Cannot read properties of null (reading 'x')", 2, "main.js:2"},
 		{"setTimeout(() => {\n  throw new Error('timer')\n}, 1)", "Error", "timer", 2, "Uncaught Error: timer"},
 		{"queueMicrotask(() => { throw new Error('job') })", "Error", "job", 1, "Uncaught Error: job"},
 		{"process.nextTick(() => { throw new Error('tick') })", "Error", "tick", 1, "Uncaught Error: tick"},

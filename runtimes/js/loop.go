@@ -34,7 +34,7 @@ func (in *interp) loop(s *turn, done func() bool) (out runtimes.Outcome, ended b
 		if s.timers {
 			fired := in.invoke(in.b.Funcs["fire"], floatValue(s.nowMillis()))
 			if fired.exception() {
-				if out, ended, err = in.survive(s, in.takeException(), "uncaughtException"); ended || err != nil {
+				if out, ended, err = in.survive(s, in.takeException(), "uncaughtException", undefined); ended || err != nil {
 					return out, true, err
 				}
 				continue
@@ -49,7 +49,7 @@ func (in *interp) loop(s *turn, done func() bool) (out runtimes.Outcome, ended b
 				s.suspended = true
 				return out, true, nil
 			case r.exception():
-				if out, ended, err = in.survive(s, in.takeException(), "uncaughtException"); ended || err != nil {
+				if out, ended, err = in.survive(s, in.takeException(), "uncaughtException", undefined); ended || err != nil {
 					return out, true, err
 				}
 			}
@@ -73,7 +73,7 @@ func (in *interp) drain(s *turn) (out runtimes.Outcome, ended bool, err error) {
 		if s.ticks && !s.detached {
 			s.ticks = false
 			if r := in.invoke(in.b.Funcs["ticks"]); r.exception() {
-				if out, ended, err = in.survive(s, in.takeException(), "uncaughtException"); ended || err != nil {
+				if out, ended, err = in.survive(s, in.takeException(), "uncaughtException", undefined); ended || err != nil {
 					return out, ended, err
 				}
 			}
@@ -91,7 +91,7 @@ func (in *interp) drain(s *turn) (out runtimes.Outcome, ended bool, err error) {
 			if r < 0 {
 				e = in.takeException()
 			}
-			if out, ended, err = in.survive(s, e, "uncaughtException"); ended || err != nil {
+			if out, ended, err = in.survive(s, e, "uncaughtException", undefined); ended || err != nil {
 				return out, ended, err
 			}
 		}
@@ -104,9 +104,10 @@ func (in *interp) drain(s *turn) (out runtimes.Outcome, ended bool, err error) {
 		r := s.rejections[0]
 		s.rejections = s.rejections[1:]
 		e := value(in.call("JS_DupValue", uint64(in.b.Ctx), in.u64(r.reason)))
-		in.call("qjs_free_value", uint64(r.promise))
 		in.call("qjs_free_value", uint64(r.reason))
-		if out, ended, err = in.survive(s, e, "unhandledRejection"); ended || err != nil {
+		out, ended, err = in.survive(s, e, "unhandledRejection", value(in.u64(r.promise)))
+		in.call("qjs_free_value", uint64(r.promise))
+		if ended || err != nil {
 			return out, ended, err
 		}
 	}
@@ -125,8 +126,8 @@ func (in *interp) forget(s *turn, promise value) {
 }
 
 // survive decides what becomes of a turn after an exception that reached its top: it ends, unless a
-// listener of the program takes it.
-func (in *interp) survive(s *turn, e value, origin string) (out runtimes.Outcome, ended bool, err error) {
+// listener of the program takes it, who is told of the rejected promise, if it is one.
+func (in *interp) survive(s *turn, e value, origin string, promise value) (out runtimes.Outcome, ended bool, err error) {
 	if s.ended() {
 		in.free(e)
 		out, err = in.exit(s)
@@ -134,7 +135,7 @@ func (in *interp) survive(s *turn, e value, origin string) (out runtimes.Outcome
 	}
 	if s.listens {
 		name := in.newString(origin)
-		taken := in.invoke(in.b.Funcs["fatal"], e, name)
+		taken := in.invoke(in.b.Funcs["fatal"], e, name, promise)
 		in.free(name)
 		switch {
 		case taken == boolValue(true):

@@ -18,7 +18,7 @@ import (
 var builtins = []string{
 	"assert", "assert/strict", "buffer", "console", "crypto", "events", "fs", "fs/promises", "module", "os", "path", "path/posix",
 	"perf_hooks", "process", "querystring", "readline", "readline/promises", "stream", "stream/promises", "stream/web", "string_decoder", "timers",
-	"timers/promises", "url", "util", "util/types", "async_hooks", "worker_threads", "child_process",
+	"timers/promises", "tty", "url", "util", "util/types", "zlib", "async_hooks", "worker_threads", "child_process",
 }
 
 // refused are node: modules that cannot be here, with the reason.
@@ -36,7 +36,6 @@ var refused = map[string]string{
 	"v8":        "the engine is QuickJS",
 	"wasi":      "WebAssembly is not available to programs",
 	"sqlite":    "it is not available in JavaScript; Python has sqlite3",
-	"zlib":      "it is not available in JavaScript; Python has zlib and gzip",
 }
 
 // maxSource bounds a module's source in bytes.

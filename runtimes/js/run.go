@@ -285,7 +285,7 @@ func (in *interp) link(s *turn) (out runtimes.Outcome, ended bool, err error) {
 // finish takes the result of the main script to the end of the turn.
 func (in *interp) finish(s *turn, v value, module, async bool) (runtimes.Outcome, error) {
 	if v.exception() {
-		if out, ended, err := in.survive(s, in.takeException(), "uncaughtException"); ended || err != nil {
+		if out, ended, err := in.survive(s, in.takeException(), "uncaughtException", undefined); ended || err != nil {
 			return out, err
 		}
 		v, async = undefined, false
@@ -295,7 +295,7 @@ func (in *interp) finish(s *turn, v value, module, async bool) (runtimes.Outcome
 		in.forget(s, v)
 		e := value(in.call("JS_PromiseResult", uint64(in.b.Ctx), uint64(v)))
 		in.free(v)
-		if out, ended, err := in.survive(s, e, "uncaughtException"); ended || err != nil {
+		if out, ended, err := in.survive(s, e, "uncaughtException", undefined); ended || err != nil {
 			return out, err
 		}
 		v, async = undefined, false
@@ -360,7 +360,7 @@ func (in *interp) settle(s *turn) (out runtimes.Outcome, ended bool, err error) 
 			return out, ended, err
 		}
 		if in.invoke(in.b.Funcs["idle"], intValue(int32(s.exitCode))).exception() {
-			if out, ended, err = in.survive(s, in.takeException(), "uncaughtException"); ended || err != nil {
+			if out, ended, err = in.survive(s, in.takeException(), "uncaughtException", undefined); ended || err != nil {
 				return out, ended, err
 			}
 		}

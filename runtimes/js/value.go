@@ -216,7 +216,11 @@ func (in *interp) stringOf(v value, max int) (s string, ok bool) {
 
 // invoke calls a function with arguments that stay the caller's.
 func (in *interp) invoke(fn value, args ...value) value {
-	at := in.b.Args
+	return in.invokeWith(in.b.Args, fn, args...)
+}
+
+// invokeWith is invoke with the arguments put at that address.
+func (in *interp) invokeWith(at uint32, fn value, args ...value) value {
 	for i, a := range args {
 		var b [8]byte
 		binary.LittleEndian.PutUint64(b[:], uint64(a))

@@ -5,15 +5,14 @@
 
   const { rawStack, stringify } = cloche;
   const TheError = Error;
-  const settings = ["prepareStackTrace", "stackTraceLimit"].map((name) => Object.getOwnPropertyDescriptor(Error, name).set);
-  const [setPrepare, setLimit] = settings.map((set) => cloche.uncurry(set));
+  const setLimit = cloche.uncurry(Object.getOwnPropertyDescriptor(Error, "stackTraceLimit").set);
 
   const most = 50; // frames
   // "    at f (main.js:2:9)", "    at f (missing)" for one that has called nothing yet, so that its line is not known
   const frame = /^ {4}at (.*) \((?:missing|([^()]+):(\d+):\d+)\)$/;
 
   cloche.whereabouts = () => {
-    setPrepare(TheError, undefined);
+    cloche.forgetHook();
     setLimit(TheError, most);
     const frames = [];
     for (const line of (rawStack(new TheError()) ?? "").split("\n")) {
@@ -22,4 +21,6 @@
     }
     return stringify({ frames });
   };
+
+  cloche.startTracing(); // from now on, and not while the image is made
 })

@@ -5,11 +5,74 @@
   const { uncurry } = cloche;
   const { defineProperty, getOwnPropertyDescriptor, hasOwn, getPrototypeOf } = Object;
 
-  // QuickJS keeps the frames of an error as text, without name and message:
+  // QuickJS keeps the frames of an error as text, without name and message, or whatever Error.prepareStackTrace makes of them:
   //     "    at f (main.js:2:9)\n    at map (native)\n    at <eval> (main.js:4:3)\n"
   const native = getOwnPropertyDescriptor(Error.prototype, "stack");
-  const readFrames = uncurry(native.get);
-  cloche.rawStack = readFrames;
+  const nativeStack = uncurry(native.get);
+  cloche.rawStack = nativeStack;
+
+  // The host makes it keep the frames themselves, and their text is written when somebody reads it.
+  const isArray = Array.isArray;
+  const asText = (stack) => {
+    if (Own.is(stack)) return Own.value(stack);
+    if (!isArray(stack)) return stack;
+    let text = "";
+    for (let i = 0; i < stack.length; i++) text += lineOf(stack[i]);
+    return text;
+  };
+
+  // What a program's own Error.prepareStackTrace made.
+  class Own {
+    #value;
+    constructor(value) { this.#value = value; }
+    static is(v) { return typeof v === "object" && v !== null && #value in v; }
+    static value(own) { return own.#value; }
+  }
+
+  let site; // the methods of a frame
+  function lineOf(of) {
+    const name = site.name(of) || "<anonymous>";
+    if (site.native(of)) return `    at ${name} (native)\n`;
+    const place = `${site.file(of)}:${site.line(of)}:${site.column(of)}`;
+    return site.fn(of) === null ? `    at ${place}\n` : `    at ${name} (${place})\n`;
+  }
+
+  const hook = getOwnPropertyDescriptor(Error, "prepareStackTrace");
+  const TheError = Error;
+  const { apply } = Reflect;
+  const setHook = uncurry(hook.set);
+  setHook(TheError, (error, sites) => {
+    const proto = getPrototypeOf(sites[0]);
+    const method = (name) => uncurry(proto[name]);
+    site = {
+      name: method("getFunctionName"), native: method("isNative"), file: method("getFileName"), line: method("getLineNumber"),
+      column: method("getColumnNumber"), fn: method("getFunction"),
+    };
+    cloche.site = site;
+  });
+  new Error();
+
+  // While the image is made frames are text.
+  setHook(TheError, undefined);
+  cloche.startTracing = () => setHook(TheError, cloche.traced);
+  let own; // what the program has set
+  defineProperty(Error, "prepareStackTrace", {
+    configurable: true,
+    enumerable: false,
+    get: { prepareStackTrace() { return own; } }.prepareStackTrace,
+    set: {
+      prepareStackTrace(value) {
+        own = value;
+        setHook(TheError, typeof value !== "function" ? cloche.traced : (error, sites) => {
+          cloche.traced(error, sites);
+          return new Own(apply(value, TheError, [error, sites]));
+        });
+      },
+    }.prepareStackTrace,
+  });
+  cloche.forgetHook = () => setHook(TheError, undefined); // for a stopped program, whose frames are read as text
+
+  const readFrames = (error) => asText(nativeStack(error));
   const nativeCapture = Error.captureStackTrace;
   const errorText = uncurry(Error.prototype.toString);
 
@@ -90,9 +153,9 @@
       const at = {};
       if (typeof above === "function") nativeCapture(at, above);
       else nativeCapture(at, captureStackTrace);
-      const raw = typeof at.stack === "string" ? at.stack : "";
+      const raw = asText(at.stack);
       defineProperty(target, "stack", {
-        value: compose(target, raw), writable: true, configurable: true, enumerable: false,
+        value: typeof raw === "string" ? compose(target, raw) : raw, writable: true, configurable: true, enumerable: false,
       });
     },
   }.captureStackTrace;
@@ -108,7 +171,7 @@
     if (named && hasOwn(options, "cause")) defineProperty(error, "cause", { value: options.cause, writable: true, configurable: true, enumerable: false });
     const at = {};
     nativeCapture(at, DOMException);
-    defineProperty(error, "stack", { value: compose(error, `${at.stack ?? ""}`), writable: true, configurable: true, enumerable: false });
+    defineProperty(error, "stack", { value: compose(error, `${asText(at.stack) ?? ""}`), writable: true, configurable: true, enumerable: false });
     return error;
   }
   for (const key of Reflect.ownKeys(NativeException)) {

@@ -116,7 +116,7 @@
   function once(emitter, event, options) {
     return new Promise((resolve, reject) => {
       const signal = options?.signal;
-      if (signal?.aborted) return reject(signal.reason);
+      if (signal?.aborted) return reject(cloche.abortError(signal));
       if (typeof emitter.addEventListener === "function") {
         emitter.addEventListener(event, (e) => resolve([e]), { once: true });
         return;
@@ -134,7 +134,7 @@
       signal?.addEventListener("abort", () => {
         emitter.removeListener(event, onEvent);
         emitter.removeListener("error", onError);
-        reject(signal.reason);
+        reject(cloche.abortError(signal));
       }, { once: true });
     });
   }
@@ -162,7 +162,7 @@
     if (event !== "error") emitter.on("error", onError);
     for (const close of options?.close ?? []) emitter.on(close, end);
     options?.signal?.addEventListener("abort", () => {
-      onError(options.signal.reason);
+      onError(cloche.abortError(options.signal));
       end();
     });
     return {

@@ -536,11 +536,12 @@
     const fd = options.fd ?? undefined;
     let at = options.start ?? 0;
     const end = options.end ?? Infinity;
+    const highWaterMark = options.highWaterMark ?? 65536;
     const stream = new Readable({
-      encoding: options.encoding, highWaterMark: options.highWaterMark ?? 65536,
+      encoding: options.encoding, highWaterMark,
       read(size) {
         try {
-          const want = Math.min(size, end - at + 1);
+          const want = Math.min(size, highWaterMark, end - at + 1);
           const name = fd === undefined ? toPath(path) : descriptor(fd.fd ?? fd, "read").path;
           const bytes = want <= 0 ? noBytes : Buffer.from(call(at === 0 ? "open" : "read", "read", name, at, want));
           at += bytes.length;

@@ -32,9 +32,11 @@
     "string_decoder": { StringDecoder: cloche.StringDecoder },
     "timers": timersModule,
     "timers/promises": cloche.timersPromises,
+    "tty": { isatty: () => false },
     "url": cloche.urlModule,
     "util": cloche.util,
     "util/types": cloche.util.types,
+    "zlib": cloche.zlib,
     "worker_threads": { isMainThread: true, parentPort: null, workerData: null, threadId: 0, Worker: cloche.noWorker, MessageChannel: undefined },
   };
   const plainName = (name) => name.startsWith("node:") ? name.slice(5) : name;
@@ -132,7 +134,7 @@
     const [, code, message] = /^!(\S+) ([^]*)$/.exec(answer);
     const error = new Error(code === "MODULE_NOT_FOUND" ? message.replace(" imported from ", "\nRequire stack:\n- ") : message);
     error.code = code;
-    if (code === "MODULE_NOT_FOUND") error.requireStack = [from];
+    if (code === "MODULE_NOT_FOUND") error.requireStack = [from || cloche.script().file];
     throw error;
   }
 

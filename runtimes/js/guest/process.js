@@ -32,10 +32,10 @@
     }
   };
 
-  cloche.fatal = (error, origin) => {
+  cloche.fatal = (error, origin, promise) => {
     process.emit("uncaughtExceptionMonitor", error, origin);
     if (origin === "unhandledRejection" && process.listenerCount("unhandledRejection") > 0) {
-      process.emit("unhandledRejection", error, undefined);
+      process.emit("unhandledRejection", error, promise);
       return true;
     }
     if (process.listenerCount("uncaughtException") === 0) return false;

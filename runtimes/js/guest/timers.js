@@ -280,7 +280,7 @@
     };
     signal?.addEventListener("abort", onAbort, { once: true });
   });
-  const abortError = (signal) => {
+  const abortError = cloche.abortError = (signal) => {
     const error = new Error("The operation was aborted", { cause: signal.reason });
     error.name = "AbortError";
     error.code = "ABORT_ERR";

@@ -7,6 +7,7 @@
   const kPromisify = Symbol.for("nodejs.util.promisify.custom");
   const toString = cloche.uncurry(Object.prototype.toString);
   const tagged = (tag) => (v) => toString(v) === `[object ${tag}]`;
+  const longView = 1 << 16; // bytes: of what is longer, other properties are not compared, since that would take seconds
   const viewOf = (name) => (v) => ArrayBuffer.isView(v) && v[Symbol.toStringTag] === name;
   const objects = (test) => (v) => typeof v === "object" && v !== null && test(v);
 
@@ -73,9 +74,9 @@
       if (!strict && is.typedArray(a) && /^\[object Float/.test(tagA)) {
         for (let i = 0; i < a.length; i++) if (a[i] !== b[i] && (a[i] === a[i] || b[i] === b[i])) return false;
       } else {
-        for (let i = 0; i < x.length; i++) if (x[i] !== y[i]) return false;
+        if (!cloche.sameBytes(x, y)) return false;
       }
-      return sameKeys(a, b, strict, seen, (key) => !/^\d+$/.test(key));
+      return x.length > longView || sameKeys(a, b, strict, seen, (key) => !/^\d+$/.test(key));
     } else if (is.arrayBuffer(a)) {
       if (!is.arrayBuffer(b) || !deepEqual(new Uint8Array(a), new Uint8Array(b), true)) return false;
     } else if (types.isBoxedPrimitive(a)) {

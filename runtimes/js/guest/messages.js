@@ -1,0 +1,180 @@
+// The engine's own error messages in the words of Node, which programs and their readers know, with the name of what could not
+// be called. Those that cannot be told apart, or that need a value that is not known here, stay as they are.
+(function (cloche) {
+  "use strict";
+
+  const { uncurry } = cloche;
+  const { defineProperty } = Object;
+  const exec = uncurry(RegExp.prototype.exec);
+  const slice = uncurry(String.prototype.slice);
+  const startsWith = uncurry(String.prototype.startsWith);
+  const endsWith = uncurry(String.prototype.endsWith);
+  const { line, site } = cloche;
+
+  // Messages that say the same in other words: of what a program writes, and of what only functions of the engine throw.
+  const anywhere = {
+    __proto__: null,
+    "cannot convert symbol to string": "Cannot convert a Symbol value to a string",
+    "cannot convert symbol to number": "Cannot convert a Symbol value to a number",
+    "bigint argument with unary +": "Cannot convert a BigInt value to a number",
+    "this is not initialized": "Must call super constructor in derived class before accessing 'this' or returning from derived constructor",
+    "invalid 'instanceof' right operand": "Right-hand side of 'instanceof' is not callable",
+    "object is not extensible": "Cannot add property, object is not extensible",
+    "class constructors must be invoked with 'new'": "Class constructor cannot be invoked without 'new'",
+    "invalid array length": "Invalid array length",
+    "BigInt division by zero": "Division by zero",
+    "BigInt negative exponent": "Exponent must be non-negative",
+    "iterator must return an object": "Result of the Symbol.iterator method is not an object",
+  };
+  const ofFunctions = {
+    __proto__: null,
+    "not a function": (name) => `argument of ${name} is not a function`,
+    "circular reference": () => "Converting circular structure to JSON",
+    "BigInt are forbidden in JSON.stringify": () => "Do not know how to serialize a BigInt",
+    "empty array": () => "Reduce of empty array with no initial value",
+    "invalid repeat count": () => "Invalid count value",
+    "cannot convert to BigInt: not an integer": () => "The number cannot be converted to a BigInt because it is not an integer",
+    "cannot convert BigInt to number": () => "Cannot convert a BigInt value to a number",
+    "expecting hex digit": () => "URI malformed",
+    "must be called with new": (name) => `Constructor ${name} requires 'new'`,
+    "invalid code point": () => "Invalid code point",
+    "regexp must have the 'g' flag": (name) => `String.prototype.${name} called with a non-global RegExp argument`,
+    "invalid number of digits": (name) => `${name}() ${name === "toPrecision" ? "" : "digits "}argument must be between ${name === "toPrecision" ? 1 : 0} and 100`,
+  };
+  const ofExpressions = {
+    __proto__: null,
+    "not a function": (of) => named(of, (name, made) => `${name} is not a ${made ? "constructor" : "function"}`),
+    "value is not iterable": (of) => named(of, (name) => `${name} is not iterable`),
+    "cannot convert BigInt to number": () => "Cannot mix BigInt and other types, use explicit conversions",
+  };
+
+  const readOnly = /^'([^]*)' is read-only$/;
+  const unborn = /^([^ ]+) is not initialized$/;
+
+  // What a message becomes, or undefined. The first frame is that of the engine's function, or of the program's that did it.
+  function better(message, of) {
+    if (startsWith(message, "cannot read property '")) return ofNothing(slice(message, 22), "read", "reading");
+    if (startsWith(message, "cannot set property '")) return ofNothing(slice(message, 21), "set", "setting");
+    const known = anywhere[message];
+    if (known !== undefined || of === undefined) return known;
+    if (site.native(of)) return ofFunctions[message]?.(site.name(of));
+    const said = ofExpressions[message];
+    if (said !== undefined) return said(of);
+    let m = exec(readOnly, message);
+    if (m !== null) return constant(m[1], of) ?? `Cannot assign to read only property '${m[1]}' of object`;
+    m = exec(unborn, message);
+    return m === null ? undefined : `Cannot access '${m[1]}' before initialization`;
+  }
+
+  // "x' of undefined", which is what is left of a message.
+  function ofNothing(left, verb, doing) {
+    const nothing = endsWith(left, "' of null") ? "null" : "undefined";
+    const name = slice(left, 0, -(nothing.length + 5));
+    if (name === "Symbol.iterator") return `${nothing} is not iterable (cannot read property Symbol(Symbol.iterator))`;
+    return `Cannot ${verb} properties of ${nothing} (${doing} '${name}')`;
+  }
+
+  // The place of such an error is the last name of what was called ("list" in o.list(1)), but after new the first one.
+  const beginning = /(?:new\s+)?(?:[\w$]+\??\.)*$/;
+  const rest = /^[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*|\[(?:[\w$.]*|'[^'\\]*'|"[^"\\]*")\])*/;
+  const thrown = /(Error|Exception|^super)\b/; // such words in an error of the program's own
+  const value = /[)\]}'"`]\??\.$/;
+
+  function named(of, say) {
+    const text = line(`${site.file(of)}`, site.line(of));
+    if (text === null) return undefined;
+    const at = site.column(of) - 1;
+    const name = exec(rest, slice(text, at))?.[0];
+    if (name === undefined || exec(thrown, name) !== null) return undefined;
+    const before = exec(beginning, slice(text, 0, at))[0];
+    const made = exec(/^new\s+/, before)?.[0] ?? "";
+    const chain = slice(before, made.length);
+    const nameless = chain === "" && exec(value, slice(text, 0, at)) !== null;
+    return say((nameless ? "(intermediate value)." : chain) + name, made !== "");
+  }
+
+  // The place is the name when it is a variable's; before that of a property there is a dot or the object.
+  function constant(name, of) {
+    const text = line(`${site.file(of)}`, site.line(of));
+    if (text === null) return undefined;
+    const at = site.column(of) - 1;
+    return exec(rest, slice(text, at))?.[0] === name && text[at - 1] !== "." ? "Assignment to constant variable." : undefined;
+  }
+
+  // Gives a new error of the engine's its message, whose words are told from a program's by being exactly the engine's.
+  let place; // where the parser of JSON was when it made the last error: line and column
+  cloche.reword = (error, sites) => {
+    if (sites.length > 0 && site.file(sites[0]) === "<input>") place = { line: site.line(sites[0]), column: site.column(sites[0]) };
+    const { message } = error;
+    if (typeof message !== "string" || message.length > 300) return;
+    const said = better(message, sites[0]);
+    if (said !== undefined) error.message = said;
+  };
+
+  // ---- JSON.parse: what was wrong where, as Node says it
+
+  const nativeParse = JSON.parse;
+  const indexOf = uncurry(String.prototype.indexOf);
+  const { fromCodePoint } = String;
+  const codePointAt = uncurry(String.prototype.codePointAt);
+  const unexpected = /^(?:unexpected token: '([^]*)'|Unexpected token '\\[ux]([0-9a-f]+)' in JSON)$/;
+  const ascii = /^[\0-\x7f]*$/;
+  const literals = ["true", "false", "null"];
+  const special = ["undefined", "NaN", "Infinity", "[object Object]"];
+
+  // The index in text of the place that the parser gave, which counts columns in bytes of UTF-8.
+  function offset(text) {
+    let at = 0;
+    for (let n = place.line; n > 1; n--) at = indexOf(text, "\n", at) + 1;
+    let bytes = place.column - 1;
+    if (exec(ascii, slice(text, at, at + bytes)) !== null) return at + bytes;
+    while (bytes > 0 && at < text.length) {
+      const code = codePointAt(text, at);
+      bytes -= code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+      at += code > 0xffff ? 2 : 1;
+    }
+    return at;
+  }
+
+  function around(text, at) {
+    if (text.length < 21) return `"${text}"`;
+    const from = Math.max(0, at - 10);
+    const to = Math.min(text.length, at + 10);
+    return `${from > 0 ? "..." : ""}"${slice(text, from, to)}"${to < text.length ? "..." : ""}`;
+  }
+
+  function explained(message, text) {
+    if (message === "unexpected data at the end") return `Unexpected non-whitespace character after JSON at position ${offset(text)}`;
+    if (exec(unexpected, message) === null) return message;
+    for (const known of special) if (text === known) return `"${text}" is not valid JSON`;
+    let at = offset(text);
+    for (const literal of literals) { // of which the parser read the letters that are right
+      let n = 0;
+      while (n < literal.length && text[at + n] === literal[n]) n++;
+      at += n;
+      if (n > 0) break;
+    }
+    const code = codePointAt(text, at);
+    if (code === undefined) return "Unexpected end of JSON input";
+    const letter = fromCodePoint(code);
+    if (letter === '"') return `Unexpected string in JSON at position ${at}`;
+    if (exec(/[0-9-]/, letter) !== null) return `Unexpected number in JSON at position ${at}`;
+    return `Unexpected token '${letter}', ${around(text, at)} is not valid JSON`;
+  }
+
+  JSON.parse = {
+    parse(text, reviver) {
+      text = `${text}`;
+      place = undefined;
+      try {
+        return nativeParse(text, reviver);
+      } catch (error) {
+        if (place !== undefined && cloche.is.error(error)) {
+          const message = explained(error.message, text);
+          if (message !== error.message) defineProperty(error, "message", { value: message, writable: true, configurable: true, enumerable: false });
+        }
+        throw error;
+      }
+    },
+  }.parse;
+})

@@ -1,0 +1,119 @@
+// node:zlib but for Brotli. The host compresses (zlib.go); its streams gather what they are given and hand on the whole.
+(function (cloche) {
+  "use strict";
+
+  const { Buffer } = cloche;
+  const { Transform } = cloche.stream;
+
+  const constants = {
+    Z_NO_FLUSH: 0, Z_PARTIAL_FLUSH: 1, Z_SYNC_FLUSH: 2, Z_FULL_FLUSH: 3, Z_FINISH: 4, Z_BLOCK: 5, Z_OK: 0, Z_STREAM_END: 1, Z_NEED_DICT: 2,
+    Z_ERRNO: -1, Z_STREAM_ERROR: -2, Z_DATA_ERROR: -3, Z_MEM_ERROR: -4, Z_BUF_ERROR: -5, Z_VERSION_ERROR: -6,
+    Z_NO_COMPRESSION: 0, Z_BEST_SPEED: 1, Z_BEST_COMPRESSION: 9, Z_DEFAULT_COMPRESSION: -1, Z_FILTERED: 1, Z_HUFFMAN_ONLY: 2, Z_RLE: 3, Z_FIXED: 4,
+    Z_DEFAULT_STRATEGY: 0, Z_MIN_WINDOWBITS: 8, Z_MAX_WINDOWBITS: 15, Z_DEFAULT_WINDOWBITS: 15, Z_MIN_CHUNK: 64, Z_MAX_CHUNK: Infinity,
+    Z_DEFAULT_CHUNK: 16384, Z_MIN_MEMLEVEL: 1, Z_MAX_MEMLEVEL: 9, Z_DEFAULT_MEMLEVEL: 8, Z_MIN_LEVEL: -1, Z_MAX_LEVEL: 9, Z_DEFAULT_LEVEL: -1,
+  };
+
+  const bytesOf = (data) => {
+    if (typeof data === "string") return Buffer.from(data);
+    if (ArrayBuffer.isView(data) || cloche.is.arrayBuffer(data)) return data;
+    throw cloche.wrongType("buffer", "of type string or an instance of Buffer, TypedArray, DataView, or ArrayBuffer", data);
+  };
+
+  function pack(format, data, options) {
+    const level = options?.level ?? -1;
+    if (!Number.isInteger(level) || level < -1 || level > 9) {
+      throw cloche.nodeError(RangeError, "ERR_OUT_OF_RANGE", `The value of "options.level" is out of range. It must be >= -1 and <= 9. Received ${cloche.inspect(level)}`);
+    }
+    if (options?.dictionary !== undefined) throw cloche.unavailable("zlib's option dictionary", "it compresses without one");
+    return Buffer.from(cloche.deflate(format, level, ...cloche.span(bytesOf(data))));
+  }
+
+  function unpack(format, data, options) {
+    if (options?.dictionary !== undefined) throw cloche.unavailable("zlib's option dictionary", "it decompresses without one");
+    const most = options?.maxOutputLength ?? 2 ** 31 - 1;
+    const out = cloche.inflate(format, most, ...cloche.span(bytesOf(data)));
+    if (typeof out !== "string") return Buffer.from(out);
+    const [, code, errno, message] = /^(\S+) (\S+) (.*)$/s.exec(out);
+    if (code === "ERR_BUFFER_TOO_LARGE") throw cloche.nodeError(RangeError, code, `Cannot create a Buffer larger than ${most} bytes`);
+    throw Object.assign(new Error(message), { errno: +errno, code });
+  }
+
+  const zlib = { constants, ...Object.fromEntries(Object.entries(constants).filter(([name]) => !/LEVEL$|CHUNK$|WINDOWBITS$/.test(name))) };
+
+  // The three doors of one way to work on data: at once, with a callback, as a stream.
+  function offer(name, work) {
+    class Codec extends Transform {
+      #parts = [];
+      #options;
+      bytesWritten = 0;
+      constructor(options) {
+        super(options);
+        this.#options = options;
+      }
+      _transform(chunk, encoding, done) {
+        const bytes = typeof chunk === "string" ? Buffer.from(chunk, encoding) : chunk;
+        this.bytesWritten += bytes.length;
+        this.#parts.push(bytes);
+        done();
+      }
+      _flush(done) {
+        let out;
+        try {
+          out = work(Buffer.concat(this.#parts), this.#options);
+        } catch (error) {
+          return done(error);
+        }
+        done(null, out.length > 0 ? out : undefined);
+      }
+      flush(kind, done) { cloche.nextTick(typeof kind === "function" ? kind : done ?? (() => {})); }
+      close(done) {
+        if (done) this.once("close", done);
+        this.destroy();
+      }
+    }
+    Object.defineProperty(Codec, "name", { value: name });
+    const method = name[0].toLowerCase() + name.slice(1);
+    const named = (key, value) => { zlib[key] = Object.defineProperty(value, "name", { value: key }); };
+    zlib[name] = Codec;
+    named(`create${name}`, (options) => new Codec(options));
+    named(`${method}Sync`, (data, options) => work(data, options));
+    named(method, (data, options, done) => {
+      if (typeof options === "function") [options, done] = [undefined, options];
+      if (typeof done !== "function") throw cloche.wrongType("callback", "of type function", done);
+      bytesOf(data);
+      cloche.timers.setImmediate(() => {
+        let out;
+        try {
+          out = work(data, options);
+        } catch (error) {
+          return done(error);
+        }
+        done(null, out);
+      });
+    });
+  }
+  offer("Gzip", (data, options) => pack("gzip", data, options));
+  offer("Deflate", (data, options) => pack("deflate", data, options));
+  offer("DeflateRaw", (data, options) => pack("deflate-raw", data, options));
+  offer("Gunzip", (data, options) => unpack("gzip", data, options));
+  offer("Inflate", (data, options) => unpack("deflate", data, options));
+  offer("InflateRaw", (data, options) => unpack("deflate-raw", data, options));
+  offer("Unzip", (data, options) => unpack("auto", data, options));
+  const noBrotli = () => { throw cloche.unavailable("Brotli compression", "use gzip or deflate"); };
+  for (const name of ["brotliCompress", "brotliCompressSync", "brotliDecompress", "brotliDecompressSync", "createBrotliCompress", "createBrotliDecompress"]) {
+    zlib[name] = noBrotli;
+  }
+
+  let table;
+  zlib.crc32 = function crc32(data, value = 0) {
+    table ??= Int32Array.from({ length: 256 }, (_, n) => {
+      for (let k = 0; k < 8; k++) n = n & 1 ? n >>> 1 ^ 0xedb88320 : n >>> 1;
+      return n;
+    });
+    let c = ~value;
+    for (const b of new Uint8Array(...cloche.span(bytesOf(data)))) c = table[(c ^ b) & 255] ^ c >>> 8;
+    return ~c >>> 0;
+  };
+
+  cloche.zlib = zlib;
+})
