@@ -108,7 +108,7 @@ for (const f of [() => tools.box.receive(0), () => tools.box.receive({ timeout: 
 			"TimeoutError the channel box is full: nobody received within 0.05 s",
 			"TypeError box.send: ",
 			"1", "[1.5, None]",
-			map[string]string{engine.Python: "AttributeError there is no tool 'receive'", engine.JavaScript: "TypeError box.receive is not a function"}[language],
+			map[string]string{engine.Python: "AttributeError there is no tool 'receive'", engine.JavaScript: "TypeError tools.out.receive is not a function"}[language],
 		}
 		for i, w := range want {
 			if i >= len(lines) || !strings.HasPrefix(lines[i], w) {

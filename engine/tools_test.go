@@ -137,8 +137,8 @@ ToolError true the tool broken failed
 TypeError true lookup: missing argument "name"
 TypeError true name cannot be a number
 TypeError true lookup takes 2 arguments (name, max), 3 were given
-TypeError true not a function
-TypeError true BigInt are forbidden in JSON.stringify
+TypeError true tools.nothing is not a function
+TypeError true Do not know how to serialize a BigInt
 [
   200, 200, 200,
   200, 200, 200,

@@ -28,32 +28,36 @@ var hostOps = [...]string{
 	opTurn: "turn", opFile: "file", opEncode: "encode", opDecode: "decode", opHash: "hash", opZone: "zone",
 	opCompile: "compile", opStdin: "stdin", opResolve: "resolve", opPeek: "peek", opCollate: "collate", opTool: "tool",
 	opBind: "bind", opDeflate: "deflate", opInflate: "inflate", opLine: "line", opTrace: "traced",
+	opCipher: "cipher", opGCMTag: "gcmTag", opScryptMix: "scryptMix",
 }
 
 const (
-	opWrite   = 1 + iota // (fd, text | buffer, offset, length)
-	opDoor               // (op, header JSON, buffer?, offset, length) -> ArrayBuffer, or text when refused
-	opNow                // () -> ms on the monotonic clock
-	opSignal             // (what, number): see signal*
-	opExit               // (code): does not return
-	opEntropy            // (n) -> ArrayBuffer
-	opTurn               // () -> JSON: name, file, dir, exitCode when it was set
-	opFile               // (verb, path, ...): see files.go
-	opEncode             // (encoding, text) -> ArrayBuffer
-	opDecode             // (encoding, buffer, offset, length) -> text, or null when fatal and not valid
-	opHash               // (algorithm, key buffer or null, buffer, offset, length) -> ArrayBuffer, or null
-	opZone               // (zone, ms) -> "seconds east,abbreviation", or null
-	opCompile            // (source, file) -> what the script gives
-	opStdin              // (max) -> ArrayBuffer, empty at the end
-	opResolve            // (base, specifier, "require" | "import") -> "=file" or "!code message"
-	opPeek               // (what, value): see peek*
-	opCollate            // (a, b, locale, sensitivity, numeric) -> -1, 0 or 1
-	opTool               // (header JSON of a tool frame, async) -> "0" and the result, "1" and the refusal, or the call's id
-	opBind               // (name of a tool) -> the function that calls it, whose name is opBind and the tool's
-	opDeflate            // ("gzip" | "deflate" | "deflate-raw", level, buffer, offset, length) -> ArrayBuffer
-	opInflate            // (those or "auto", most bytes, buffer, offset, length) -> ArrayBuffer, or "CODE number message"
-	opLine               // (file, line) -> that line of the running script, or null
-	opTrace              // (error, frames) -> frames: what the interpreter keeps as an error's stack; see errors.js
+	opWrite     = 1 + iota // (fd, text | buffer, offset, length)
+	opDoor                 // (op, header JSON, buffer?, offset, length) -> ArrayBuffer, or text when refused
+	opNow                  // () -> ms on the monotonic clock
+	opSignal               // (what, number): see signal*
+	opExit                 // (code): does not return
+	opEntropy              // (n) -> ArrayBuffer
+	opTurn                 // () -> JSON: name, file, dir, exitCode when it was set
+	opFile                 // (verb, path, ...): see files.go
+	opEncode               // (encoding, text) -> ArrayBuffer
+	opDecode               // (encoding, buffer, offset, length) -> text, or null when fatal and not valid
+	opHash                 // (algorithm, key buffer or null, buffer, offset, length) -> ArrayBuffer, or null
+	opZone                 // (zone, ms) -> "seconds east,abbreviation", or null
+	opCompile              // (source, file) -> what the script gives
+	opStdin                // (max) -> ArrayBuffer, empty at the end
+	opResolve              // (base, specifier, "require" | "import") -> "=file" or "!code message"
+	opPeek                 // (what, value): see peek*
+	opCollate              // (a, b, locale, sensitivity, numeric) -> -1, 0 or 1
+	opTool                 // (header JSON of a tool frame, async) -> "0" and the result, "1" and the refusal, or the call's id
+	opBind                 // (name of a tool) -> the function that calls it, whose name is opBind and the tool's
+	opDeflate              // ("gzip" | "deflate" | "deflate-raw", level, buffer, offset, length) -> ArrayBuffer
+	opInflate              // (those or "auto", most bytes, buffer, offset, length) -> ArrayBuffer, or "CODE number message"
+	opLine                 // (file, line) -> that line of the running script, or null
+	opTrace                // (error, frames) -> frames: what the interpreter keeps as an error's stack; see errors.js
+	opCipher               // (mode, then key, iv and data, each as buffer, offset, length) -> ArrayBuffer, or null
+	opGCMTag               // (key, nonce, additional data, plain text, each as buffer, offset, length) -> ArrayBuffer, or null
+	opScryptMix            // (N, r, buffer, offset, length) -> ArrayBuffer, or null
 )
 
 // What the guest tells by opSignal.
@@ -216,6 +220,12 @@ func (in *interp) answer(s *turn, op byte, a arguments) uint64 {
 		return in.line(s, a)
 	case opTrace:
 		return in.trace(a)
+	case opCipher:
+		return in.cipher(a)
+	case opGCMTag:
+		return in.gcmTag(a)
+	case opScryptMix:
+		return in.scryptMix(a)
 	}
 	fault("host function %d", op)
 	return 0

@@ -1,4 +1,4 @@
-// crypto of the web and node:crypto: random values, hashes, HMAC, PBKDF2. Random bytes come from the host at each call, so
+// crypto of the web and node:crypto: random values, hashes, HMAC, PBKDF2; cipher.js has the rest. Random bytes come from the host at each call, so
 // that no two sandboxes share any.
 (function (cloche) {
   "use strict";
@@ -43,46 +43,94 @@
     }
   }
   const keys = new WeakMap();
-  const needsHMAC = (algorithm) => {
-    const name = typeof algorithm === "object" ? algorithm?.name : algorithm;
-    if (`${name}`.toUpperCase() !== "HMAC") {
-      throw new DOMException(`crypto.subtle supports only digest and HMAC in this sandbox, not ${name}`, "NotSupportedError");
+  const refused = (what) => { throw new DOMException(`crypto.subtle ${what} in this sandbox`, "NotSupportedError"); };
+  const nameOf = (algorithm) => `${typeof algorithm === "object" && algorithm !== null ? algorithm.name : algorithm}`.toUpperCase();
+  const hashOf = (algorithm) => ({ name: `${algorithm.hash?.name ?? algorithm.hash}` });
+  const aes = { "AES-CBC": "cbc", "AES-CTR": "ctr", "AES-GCM": "gcm" };
+  const derived = ["PBKDF2", "HKDF"];
+
+  // What a key of these bytes is for.
+  function described(algorithm, bytes) {
+    const name = nameOf(algorithm);
+    if (name === "HMAC") {
+      digestOf(algorithm.hash);
+      return { name, hash: hashOf(algorithm), length: bytes.length * 8 };
     }
-  };
+    if (Object.hasOwn(aes, name)) {
+      if (![16, 24, 32].includes(bytes.length)) throw new DOMException("Invalid key length", "DataError");
+      return { name, length: bytes.length * 8 };
+    }
+    return derived.includes(name) ? { name } : refused(`supports digests, HMAC, AES, PBKDF2 and HKDF only, not ${name},`);
+  }
+  function usable(key, usage, algorithm) {
+    if (!key.usages.includes(usage)) throw new DOMException(`The requested operation is not valid for the provided key`, "InvalidAccessError");
+    if (nameOf(algorithm) !== key.algorithm.name) throw new DOMException("Key algorithm mismatch", "InvalidAccessError");
+    return keys.get(key);
+  }
+
+  // AES as the web has it: the tag of GCM follows the text.
+  function crypt(usage, algorithm, key, data) {
+    const bytes = usable(key, usage, algorithm);
+    const mode = aes[key.algorithm.name] ?? refused(`does not encrypt with ${key.algorithm.name}`);
+    const iv = new Uint8Array(...span(algorithm.iv ?? algorithm.counter));
+    let input = new Uint8Array(...span(data));
+    const module = cloche.cryptoModule;
+    try {
+      const cipher = module[usage === "encrypt" ? "createCipheriv" : "createDecipheriv"](`aes-${bytes.length * 8}-${mode}`, bytes, iv);
+      if (mode !== "gcm") return exact([cipher.update(input), cipher.final()]);
+      if (algorithm.additionalData !== undefined) cipher.setAAD(new Uint8Array(...span(algorithm.additionalData)));
+      const tag = (algorithm.tagLength ?? 128) / 8;
+      if (usage === "encrypt") return exact([cipher.update(input), cipher.final(), cipher.getAuthTag().subarray(0, tag)]);
+      cipher.setAuthTag(input.subarray(-tag));
+      input = input.subarray(0, -tag);
+      return exact([cipher.update(input), cipher.final()]);
+    } catch (error) {
+      if (error.code === "ERR_FEATURE_UNAVAILABLE_ON_PLATFORM") throw error;
+      throw new DOMException("The operation failed for an operation-specific reason", { name: "OperationError", cause: error });
+    }
+  }
+  const exact = (parts) => new Uint8Array(Buffer.concat(parts)).buffer;
+
   class SubtleCrypto {
     async digest(algorithm, data) { return hash(digestOf(algorithm), undefined, data); }
     async importKey(format, data, algorithm, extractable, usages) {
-      needsHMAC(algorithm);
-      if (format !== "raw") throw new DOMException(`key format ${format} is not supported in this sandbox`, "NotSupportedError");
+      if (format !== "raw") refused(`has no key format ${format}`);
       const bytes = new Uint8Array(...span(data)).slice();
-      const key = new CryptoKey("secret", extractable, { name: "HMAC", hash: { name: `${algorithm.hash?.name ?? algorithm.hash}` }, length: bytes.length * 8 }, [...usages]);
+      const key = new CryptoKey("secret", extractable, described(algorithm, bytes), [...usages]);
       keys.set(key, bytes);
-      digestOf(key.algorithm.hash);
       return key;
     }
     async exportKey(format, key) {
+      if (format !== "raw") refused(`has no key format ${format}`);
       if (!key.extractable) throw new DOMException("key is not extractable", "InvalidAccessException");
       return keys.get(key).slice().buffer;
     }
     async generateKey(algorithm, extractable, usages) {
-      needsHMAC(algorithm);
-      return this.importKey("raw", fillRandom(new Uint8Array((algorithm.length ?? 512) / 8)), algorithm, extractable, usages);
+      const length = algorithm.length ?? (nameOf(algorithm) === "HMAC" ? 512 : 256);
+      return this.importKey("raw", fillRandom(new Uint8Array(length / 8)), algorithm, extractable, usages);
     }
-    async sign(algorithm, key, data) {
-      needsHMAC(algorithm);
-      return hash(digestOf(key.algorithm.hash), keys.get(key), data);
-    }
+    async sign(algorithm, key, data) { return hash(digestOf(key.algorithm.hash ?? ""), usable(key, "sign", algorithm), data); }
     async verify(algorithm, key, signature, data) {
-      const made = new Uint8Array(await this.sign(algorithm, key, data));
+      const made = new Uint8Array(hash(digestOf(key.algorithm.hash ?? ""), usable(key, "verify", algorithm), data));
       const given = new Uint8Array(...span(signature));
       return made.length === given.length && made.every((b, i) => b === given[i]);
     }
+    async encrypt(algorithm, key, data) { return crypt("encrypt", algorithm, key, data); }
+    async decrypt(algorithm, key, data) { return crypt("decrypt", algorithm, key, data); }
+    async deriveBits(algorithm, key, length) { return derive("deriveBits", algorithm, key, length); }
+    async deriveKey(algorithm, key, made, extractable, usages) {
+      const bits = derive("deriveKey", algorithm, key, made.length ?? 512);
+      return this.importKey("raw", bits, made, extractable, usages);
+    }
   }
-  for (const name of ["encrypt", "decrypt", "deriveKey", "deriveBits", "wrapKey", "unwrapKey"]) {
-    SubtleCrypto.prototype[name] = async () => {
-      throw new DOMException(`crypto.subtle.${name} is not supported in this sandbox`, "NotSupportedError");
-    };
+  function derive(usage, algorithm, key, length) {
+    const bytes = usable(key, usage, algorithm);
+    const digest = digestOf(algorithm.hash);
+    const salt = new Uint8Array(...span(algorithm.salt));
+    if (key.algorithm.name === "HKDF") return cloche.cryptoModule.hkdfSync(digest, bytes, salt, new Uint8Array(...span(algorithm.info)), length / 8);
+    return exact([pbkdf2Sync(bytes, salt, algorithm.iterations, length / 8, digest)]);
   }
+  for (const name of ["wrapKey", "unwrapKey"]) SubtleCrypto.prototype[name] = async () => refused(`has no ${name}`);
 
   class Crypto {
     #subtle = new SubtleCrypto();
@@ -195,7 +243,7 @@
     if (!done) return bytes;
     cloche.nextTick(done, null, bytes);
   }
-  const refuse = (name) => () => { throw cloche.unavailable(`crypto.${name}`, "it offers hashes, HMAC, PBKDF2 and random values only"); };
+  const refuse = (name) => () => { throw cloche.unavailable(`crypto.${name}`, "it offers hashes, HMAC, AES, key derivation and random values only"); };
 
   cloche.cryptoModule = {
     webcrypto: crypto, subtle: crypto.subtle, getRandomValues: (a) => crypto.getRandomValues(a), randomUUID, randomBytes, randomInt,
@@ -224,7 +272,7 @@
     Hash,
     Hmac: Hash,
   };
-  for (const name of ["createCipheriv", "createDecipheriv", "createSign", "createVerify", "sign", "verify", "scrypt", "scryptSync", "hkdfSync",
+  for (const name of ["createSign", "createVerify", "sign", "verify",
     "generateKeyPair", "generateKeyPairSync", "createPrivateKey", "createPublicKey", "createSecretKey", "createDiffieHellman", "createECDH", "publicEncrypt", "privateDecrypt"]) {
     cloche.cryptoModule[name] = refuse(name);
   }
