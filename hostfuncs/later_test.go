@@ -77,7 +77,7 @@ func TestLaterArguments(t *testing.T) {
 				t.Fatalf("%.100q", reply)
 			}
 		}
-		refused := r.serve(hostfuncs.OpTool, long) + r.serve(hostfuncs.OpWait, `{"suspend":true}`)
+		refused := r.serve(hostfuncs.OpTool, long) + r.wait(`{"suspend":true}`)
 		if !strings.Contains(refused, "put what is long into a file") {
 			t.Errorf("%s: the third is answered %.300q", tool, refused)
 		}

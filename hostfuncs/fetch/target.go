@@ -287,10 +287,7 @@ func (t target) hostPort() string { return t.host + ":" + strconv.Itoa(int(t.por
 
 // resolve reads a Location header relative to t.
 func (t target) resolve(location string) (target, error) {
-	base, err := url.Parse(t.String())
-	if err != nil {
-		return target{}, err
-	}
+	location = strings.Trim(location, " ") // as browsers do
 	var escaped strings.Builder
 	for i := range len(location) {
 		switch c := location[i]; {
@@ -307,9 +304,29 @@ func (t target) resolve(location string) (target, error) {
 		// After more than two slashes a browser looks for a server, others for a path.
 		return target{}, errors.New("the redirect's location names no server after its slashes")
 	}
-	to, err := base.Parse(location)
-	if err != nil || to.Opaque != "" {
+	ref, err := url.Parse(location)
+	if err != nil || ref.Opaque != "" {
 		return target{}, errors.New("the redirect's location is no URL")
 	}
-	return parseTarget(to.String())
+	if ref.Scheme == "" {
+		location = t.base(location) + location
+	}
+	return parseTarget(location)
+}
+
+// base is what of t stands before a relative location; its path is cleaned with the location's, which net/url would do in
+// another way than browsers.
+func (t target) base(location string) string {
+	origin := t.scheme + "://" + t.authorityText()
+	switch {
+	case strings.HasPrefix(location, "//"):
+		return t.scheme + ":"
+	case strings.HasPrefix(location, "/"):
+		return origin
+	case strings.HasPrefix(location, "?"):
+		return origin + t.path
+	case location == "", strings.HasPrefix(location, "#"):
+		return origin + t.path + t.query
+	}
+	return origin + t.path[:strings.LastIndexByte(t.path, '/')+1]
 }

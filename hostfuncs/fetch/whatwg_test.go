@@ -282,6 +282,10 @@ func FuzzLocation(f *testing.F) {
 	for _, s := range odd {
 		f.Add("http://h:8080/v1/x?y", s)
 	}
+	f.Add("http://h", "http://hba//..//")
+	for _, s := range []string{"", " ", " #a ", "?b", "..//c", "/d//../e", "f/./g", "//h2/i/../j?k"} {
+		f.Add("https://h/v1//x/y?z", s)
+	}
 	f.Fuzz(func(t *testing.T, base, location string) {
 		from, err := parseTarget(base)
 		if err != nil {
