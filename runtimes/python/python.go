@@ -20,6 +20,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"sync/atomic"
 
@@ -397,14 +398,17 @@ func (t *twister) counter() uint32 {
 	return t.At - 4
 }
 
-// renew gives t a state of its own: fresh words, all used up, so that the next number makes new ones.
+// renew gives t a state of its own: fresh words, all used up, so that the next number makes new ones. They are stretched from
+// a key of 256 bits, since to ask the system for all of them takes a twentieth of a short run.
 func (t *twister) renew(mem vm.Memory, entropy func(int) []byte) bool {
-	words := entropy(twisterBytes)
-	if len(words) != twisterBytes {
+	words, ok := mem.Read(t.At, twisterBytes)
+	key := entropy(32)
+	if !ok || len(key) != 32 {
 		return false
 	}
-	words[3] |= 0x80 // the one bit of the first word that counts; with it the state is never all zero
-	return mem.Write(t.At, words) && mem.WriteUint32(t.counter(), twisterWords)
+	_, _ = rand.NewChaCha8([32]byte(key)).Read(words) // cannot fail
+	words[3] |= 0x80                                  // the one bit of the first word that counts; with it the state is never all zero
+	return mem.WriteUint32(t.counter(), twisterWords)
 }
 
 type cachedInfo struct {

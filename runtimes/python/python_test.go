@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -254,8 +255,8 @@ func TestTurnRenewsGenerators(t *testing.T) {
 		want := make([]byte, fakeSize)
 		if tt.want {
 			for _, words := range []int{before + 4, after} {
-				copy(want[words:], bytes.Repeat([]byte{0x11}, twisterBytes))
-				want[words+3] = 0x91
+				_, _ = rand.NewChaCha8([32]byte(bytes.Repeat([]byte{0x11}, 32))).Read(want[words : words+twisterBytes])
+				want[words+3] |= 0x80
 			}
 			binary.LittleEndian.PutUint32(want[before:], twisterWords)
 			binary.LittleEndian.PutUint32(want[after+twisterBytes:], twisterWords)
