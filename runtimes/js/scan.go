@@ -225,11 +225,11 @@ var nestingWords = map[string]bool{
 	"class": true, "async": true, "throw": true, "return": true,
 }
 
-// tooDeep says on which line src nests deeper than most, 0 when it does not. It counts open brackets and, in each of them, the
-// tokens since the last separator that may nest without one. It may count too many, never too few. What nests to its left, a
+// tooDeep says on which line src nests deeper than most, 0 when it does not, and whether a chain is too long there. It counts
+// open brackets and, in each of them, the tokens since the last separator that may nest without one. It may count too many, never too few. What nests to its left, a
 // chain such as a.b().c[0], what programs may well have many of, else if, and strings that are added, which esbuild joins one by
 // one, are bounded by maxLinks instead.
-func tooDeep(src string, most int) int {
+func tooDeep(src string, most int) (line int, long bool) {
 	s := scanner{src: src}
 	open := []nesting{{}} // in each open bracket, and outside of all
 	total := 0
@@ -242,7 +242,7 @@ func tooDeep(src string, most int) int {
 		before, value := s.prev, s.value
 		t := s.next()
 		if t.kind == tokEOF {
-			return 0
+			return 0, false
 		}
 		nests := false
 		here := &open[len(open)-1]
@@ -253,7 +253,7 @@ func tooDeep(src string, most int) int {
 		}
 		switch {
 		case t.kind == tokWord && !t.afterDot:
-			if value && (t.newline || before.text == "}") {
+			if value && (t.newline || before.text == "}") || before.text == ":" && t.text == "case" {
 				reset() // a statement begins
 			}
 			nests = nestingWords[t.text]
@@ -265,8 +265,10 @@ func tooDeep(src string, most int) int {
 			switch t.text {
 			case ";", ",":
 				reset()
-			case "=>", "=", "?", "!", "~", ":", "<":
+			case "=>", "?", "~", ":", "<":
 				nests = true
+			case "=", "!":
+				nests = !s.compares(t)
 			case "+", "-", "++", "--", "*":
 				nests = !value || before.text == "*"
 			}
@@ -274,11 +276,14 @@ func tooDeep(src string, most int) int {
 				here.joins++
 			}
 		}
+		if t.kind == tokTemplate && src[t.from] == '}' {
+			reset() // a substitution ends, and the next one begins
+		}
 		if nests {
 			here.tokens++
 			total++
 		}
-		long := max(here.links, here.elses, here.joins) > maxLinks
+		long = max(here.links, here.elses, here.joins) > maxLinks
 		for len(open) <= len(s.brackets) {
 			open = append(open, nesting{})
 		}
@@ -291,7 +296,7 @@ func tooDeep(src string, most int) int {
 			}
 		}
 		if long || total+len(s.brackets) > most {
-			return 1 + strings.Count(src[:t.from], "\n")
+			return 1 + strings.Count(src[:t.from], "\n"), long
 		}
 	}
 }
@@ -306,6 +311,14 @@ type nesting struct {
 
 // maxLinks is how long a chain may be. The host's stack grows by 4 KiB for each link.
 const maxLinks = 1000
+
+// compares says whether t, = or !, belongs to ==, !=, === or !==, which nest to their left.
+func (s *scanner) compares(t token) bool {
+	if strings.HasPrefix(s.src[t.to:], "=") {
+		return true
+	}
+	return t.text == "=" && t.from > 0 && (s.src[t.from-1] == '=' || s.src[t.from-1] == '!')
+}
 
 func isQuote(c byte) bool { return c == '"' || c == '\'' || c == '`' }
 

@@ -44,8 +44,12 @@ func stripTypes(source, name string) (string, error) {
 	if len(source) > maxTypeScript {
 		return "", &syntaxError{File: name, Line: 1, Column: 1, Text: fmt.Sprintf("%d bytes of TypeScript are more than %d", len(source), maxTypeScript)}
 	}
-	if line := tooDeep(source, maxNesting); line > 0 {
-		return "", &syntaxError{File: name, Line: line, Column: 1, Text: fmt.Sprintf("TypeScript nested deeper than %d levels", maxNesting)}
+	if line, long := tooDeep(source, maxNesting); line > 0 {
+		text := fmt.Sprintf("TypeScript nested deeper than %d levels", maxNesting)
+		if long {
+			text = fmt.Sprintf("more than %d links, else ifs or added strings in one statement", maxLinks)
+		}
+		return "", &syntaxError{File: name, Line: line, Column: 1, Text: text}
 	}
 	if enumsTooLarge(source) {
 		return "", &syntaxError{File: name, Line: 1, Column: 1, Text: fmt.Sprintf("the values of the enums are more than %d MiB together", maxInlined>>20)}

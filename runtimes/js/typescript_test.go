@@ -90,24 +90,30 @@ func TestTooDeep(t *testing.T) {
 		"function* g(){" + repeat("yield ") + "1}", repeat("function f(){"), repeat("x=function(){"), repeat("class A{static x="), repeat("class extends "),
 		"type X=" + repeat("A extends B?C:") + "D", "let x: " + repeat("keyof ") + "A", repeat("<any>") + "x", repeat("<a>"), repeat("<a>{"),
 		"a" + long(".b"), "a" + long("?.b"), "a" + long("()"), "a" + long("?.()"), "a" + long("[0]"), "a" + long("``"), "a" + long(".b(c)"), "a" + long("\n.b"), "(a" + long(".b") + ")",
+		"a" + repeat("=b==c"), "`${a}" + repeat("${a?b:`${") + "1", repeat("!!="),
 		long("if(a);else ") + ";", long("if(a){}else "), long("'a'+") + "b", "a" + long("+'a'"), "a" + long("+`a`") + "+b",
 	} {
-		if tooDeep(src, maxNesting) == 0 {
+		if line, _ := tooDeep(src, maxNesting); line == 0 {
 			t.Errorf("not too deep: %.60q", src)
 		}
 	}
 	for _, src := range []string{
 		"1" + repeat("+a") + repeat("+a"), "a" + repeat(".b()"), "a" + repeat(",a"), "if(a){}" + repeat("else if(a){}"), "let x: A" + repeat("[]"),
 		long("x = 'a' + b + 'c';"), long("a.b(c);"), long("a.b(c)\n"), "a" + long("+b.c()"), "f(" + long("a.b,") + ")", long("function f() { if (a) {} else if (b) {} }\n"),
+		"a" + repeat("||b===1") + repeat("&&b!=c"), "switch(a){" + repeat("case 1:\n") + "}", "`" + repeat("<b>${a ? b : c.map((d) => d)}</b>") + "`",
 		repeat("let a = b ? c : d\nfoo(a)\nif (x) { y = 1 }\n"), repeat("const f = (x: number) => x + 1;\n"), "[" + repeat("{ a: 1, b: [2] },") + "]",
 	} {
-		if line := tooDeep(src, maxNesting); line != 0 {
+		if line, _ := tooDeep(src, maxNesting); line != 0 {
 			t.Errorf("too deep at line %d: %.60q", line, src)
 		}
 	}
 	_, err := stripTypes("\n"+repeat("a=>")+"1", "deep.ts")
 	var e *syntaxError
 	if !errors.As(err, &e) || e.Line != 2 || e.Text != "TypeScript nested deeper than 32 levels" {
+		t.Errorf("%v", err)
+	}
+	_, err = stripTypes("\na"+long(".b"), "long.ts")
+	if !errors.As(err, &e) || e.Line != 2 || e.Text != "more than 1000 links, else ifs or added strings in one statement" {
 		t.Errorf("%v", err)
 	}
 }

@@ -159,7 +159,7 @@ class _Ufunc:
 
     def __init__(self, ufunc, wider, sums, asanyarray):
         self.__dict__.update(
-            _u=ufunc, _wider=wider, _sums=sums, _asanyarray=asanyarray, __wrapped__=ufunc, __doc__=ufunc.__doc__
+            _u=ufunc, _wider=wider, _sums=sums, _asanyarray=asanyarray, __wrapped__=ufunc, __doc__=ufunc.__doc__, __module__="numpy"
         )
 
     def __call__(self, *args, **kwargs):
@@ -203,8 +203,8 @@ class _Ufunc:
     def __hash__(self):
         return hash(self._u)
 
-    def __reduce__(self):
-        return self._u.__reduce__()
+    def __reduce_ex__(self, protocol):
+        return self._u.__name__  # what is found under that name in __module__
 
 
 _BOOL = sys.modules["numpy"].dtype("?")

@@ -13,10 +13,11 @@ import ast
 import builtins
 import importlib.machinery
 import re
+import sys
 
 from . import ints
 
-_NAME = "__int64__"
+_NAME, _LENGTH = "__int64__", "__length__"
 
 
 class _Int64:
@@ -56,6 +57,7 @@ def install():
         return value
 
     setattr(builtins, _NAME, look_through)
+    setattr(builtins, _LENGTH, _length)
     call = importlib._bootstrap._call_with_frames_removed
     compile_ = importlib.machinery.SourceFileLoader.source_to_code
 
@@ -80,15 +82,40 @@ def concern(source):
 
 def wide(tree):
     """Changes a module's or expression's tree in place."""
-    _Wide().visit(tree)
+    _Wide(any(map(_asks, ast.walk(tree)))).visit(tree)
 
 
 _MAXSIZE = 2**63 - 1
-# What is told a length, which C code has to hold: there sys.maxsize is the machine's.
-_COUNTING = frozenset("deque insert islice read readline readlines replace rsplit split sub".split())
+# What is told a length, which C code has to hold: there what sys.maxsize gave is the machine's again. By name, the places
+# of lengths among the arguments, and the keyword.
+_LENGTHS = {
+    "batched": ({1}, "n"),
+    "bytearray": ({0}, ""),
+    "bytes": ({0}, ""),
+    "deque": ({1}, "maxlen"),
+    "islice": ({1, 2, 3}, ""),
+    "lru_cache": ({0}, "maxsize"),
+    "read": ({0}, "size"),
+    "readline": ({0}, "size"),
+    "readlines": ({0}, "hint"),
+    "repeat": ({1}, "times"),
+    "replace": ({2}, "count"),
+    "rsplit": ({1}, "maxsplit"),
+    "split": ({1, 2}, "maxsplit"),  # of text, and re's
+    "sub": ({2, 3}, "count"),  # of a pattern, and re's
+    "subn": ({2, 3}, "count"),
+}
+
+
+def _length(value, most=sys.maxsize):
+    """A number that goes where a length is meant: of those that sys.maxsize gave, the most that can be one."""
+    return most if type(value) is int and value > _MAXSIZE >> 1 else value
 
 
 class _Wide(ast.NodeTransformer):
+    def __init__(self, lengths):
+        self.lengths = lengths  # whether a variable may hold what sys.maxsize gave
+
     def visit_Attribute(self, node):
         self.generic_visit(node)
         return ast.copy_location(ast.Constant(_MAXSIZE), node) if _is_maxsize(node) else node
@@ -109,15 +136,22 @@ class _Wide(ast.NodeTransformer):
             node.left, *node.comparators = sides
         return node
 
+    def visit_BinOp(self, node):
+        self.generic_visit(node)
+        if isinstance(node.op, ast.Mult) and any(map(_is_sequence, (node.left, node.right))):
+            node.left, node.right = (_as_length(s) if _is_most(s) else s for s in (node.left, node.right))
+        return node
+
     def visit_Call(self, node):
+        self.generic_visit(node)
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        counts = name in _COUNTING
-        node.func = self.visit(node.func)
-        node.args = [a if counts and _is_maxsize(a) else self.visit(a) for a in node.args]
-        for k in node.keywords:
-            k.value = k.value if counts and _is_maxsize(k.value) else self.visit(k.value)
+        if self.lengths and name in _LENGTHS and not any(isinstance(a, ast.Starred) for a in node.args):
+            places, keyword = _LENGTHS[name]
+            node.args = [_as_length(a) if i in places else a for i, a in enumerate(node.args)]
+            for k in node.keywords:
+                k.value = _as_length(k.value) if k.arg == keyword else k.value
         if name == "dtype" and node.args:
-            node.args[0] = _call(node.args[0], ast.Constant(True))
+            node.args[0] = _call(_NAME, node.args[0], ast.Constant(True))
         return node
 
 
@@ -130,6 +164,19 @@ def _is_maxsize(node):
         and isinstance(node.value, ast.Name)
         and node.value.id == "sys"
     )
+
+
+def _asks(node):
+    return _is_maxsize(node) or isinstance(node, ast.ImportFrom) and node.module == "sys"
+
+
+def _is_most(node):
+    return isinstance(node, ast.Constant) and type(node.value) is int and node.value == _MAXSIZE
+
+
+def _is_sequence(node):
+    """Whether an expression is a list, a tuple or a text that is spelt out."""
+    return isinstance(node, (ast.List, ast.Tuple, ast.JoinedStr)) or isinstance(node, ast.Constant) and type(node.value) in (str, bytes)
 
 
 def _is_dtype(node):
@@ -151,9 +198,13 @@ def _through(node):
         if node.value in ("int", "int_"):
             node.value = "int64"
         return node
-    return _call(node)
+    return _call(_NAME, node)
 
 
-def _call(node, *rest):
-    call = ast.Call(ast.Name(_NAME, ast.Load()), [node, *rest], [])
+def _as_length(node):
+    return node if isinstance(node, ast.Constant) and not _is_most(node) else _call(_LENGTH, node)
+
+
+def _call(name, node, *rest):
+    call = ast.Call(ast.Name(name, ast.Load()), [node, *rest], [])
     return ast.fix_missing_locations(ast.copy_location(call, node))

@@ -398,6 +398,8 @@ def _wide_methods(np, sums, wide):
         return take_(self, indices, axis, out, mode)
 
     method("take", take)
+    for name in ("repeat", "choose"):
+        method(name, counting(np, inside[name]))
     sys._clear_type_cache()
 
 
