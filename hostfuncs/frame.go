@@ -49,7 +49,7 @@ func DecodeFrame(payload []byte, field HeaderFields) (attached []byte, err error
 		}
 		known, err := field(key, value)
 		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			err = fmt.Errorf("cannot be a %s", wrong.Value) // without the name of a Go type
+			err = fmt.Errorf("cannot be %s", aKind(wrong)) // without the name of a Go type
 		}
 		switch {
 		case err != nil:

@@ -99,10 +99,18 @@ func argumentError(err error) string {
 		if where == "" {
 			where = "the arguments"
 		}
-		return fmt.Sprintf("%s cannot be a %s", where, wrong.Value)
+		return fmt.Sprintf("%s cannot be %s", where, aKind(wrong))
 	}
 	if _, field, ok := strings.Cut(err.Error(), "unknown field "); ok {
 		return "unexpected field " + field
 	}
 	return "the arguments do not fit"
+}
+
+// aKind is what JSON calls the value that did not fit, with its article.
+func aKind(wrong *json.UnmarshalTypeError) string {
+	if wrong.Value == "array" || wrong.Value == "object" {
+		return "an " + wrong.Value
+	}
+	return "a " + wrong.Value
 }

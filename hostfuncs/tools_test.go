@@ -192,6 +192,7 @@ func TestToolCalls(t *testing.T) {
 		{`{"name":"flat","arguments":{"name":"\ud800"}}`, "{\"name\":\"\ufffd\"}", "ok"},
 		{`{"name":"flat"}`, `!TypeError: flat: missing argument "name"`, "refused"},
 		{`{"name":"flat","arguments":{"name":1}}`, `!TypeError: name cannot be a number`, "error"},
+		{`{"name":"flat","arguments":{"name":[]}}`, `!TypeError: name cannot be an array`, "error"},
 		{`{"name":"flat","arguments":{"name":"a","max":1e99}}`, `!TypeError: max cannot be a number 1e99`, "error"},
 		{`{"name":"flat","arguments":{"name":"a","NAME":"b"}}`, `!TypeError: flat: unexpected argument "NAME"`, "refused"},
 		{`{"name":"flat","arguments":{"name":"a","name":"b"}}`, `!TypeError: flat: "name" is there twice`, "refused"},

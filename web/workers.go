@@ -212,8 +212,9 @@ func (s *Server) passOn(x *exchange) {
 	to := &passing{s: s, key: x.key, wait: wait}
 	defer to.release()
 	if n := x.r.ContentLength; 0 < n && n <= maxRepeated {
+		x.hold()
 		var err error
-		if to.body, err = io.ReadAll(body); err != nil {
+		if to.body, err = io.ReadAll(x.r.Body); err != nil {
 			s.fail(x, readError(err))
 			return
 		}

@@ -31,6 +31,7 @@ func enumsTooLarge(src string) bool {
 type enumReader struct {
 	scanner
 	names   map[string]bool // of the members so far
+	escaped bool            // one of them is written with an escape: any word may be it
 	largest int             // bytes, at most a little over maxInlined
 }
 
@@ -74,6 +75,7 @@ func (e *enumReader) body() {
 		case first:
 			if t.kind == tokWord || t.kind == tokString {
 				e.names[t.text] = true
+				e.escaped = e.escaped || strings.Contains(e.src[t.from:t.to], `\`)
 			}
 		case e.refers(t, value):
 			others++
@@ -88,7 +90,7 @@ func (e *enumReader) body() {
 func (e *enumReader) refers(t token, value bool) bool {
 	switch t.kind {
 	case tokWord:
-		return e.names[t.text] || strings.Contains(t.text, `\`)
+		return e.escaped || e.names[t.text] || strings.Contains(t.text, `\`)
 	case tokPunct:
 		return t.text == "[" && value
 	}

@@ -122,7 +122,7 @@ func TestTooDeep(t *testing.T) {
 func TestEnumsTooLarge(t *testing.T) {
 	double := func(head, item string) string {
 		for i := 1; i < 40; i++ {
-			head += strings.NewReplacer("$", "a"+strconv.Itoa(i), "@", "a"+strconv.Itoa(i-1)).Replace(item)
+			head += strings.NewReplacer("$", "a"+strconv.Itoa(i), "@", "a"+strconv.Itoa(i-1), "%", strconv.Itoa(i)).Replace(item)
 		}
 		return head
 	}
@@ -132,6 +132,7 @@ func TestEnumsTooLarge(t *testing.T) {
 		strings.ReplaceAll(double("enum A { a0 = 'xx',", "$ = `#{@}#{@}`,"), "#", "$") + "}", double("const enum A { a0 = 'xx',", "'$' = @ + @,") + "}; f(A.a39)",
 		double("enum A0 { a0 = 'xx' }", "enum B$ { $ = B@.@ + B@.@ }"), double("enum A { a0 = typeof 1,", "$ = (@ + @),") + "}",
 		double("enum A { a0 = 'xx',", `$ = \u0061`+"@"[1:]+"+ @ + @,") + "}",
+		double("enum A { a0 = 'xx',", `'\x61%' = @ + @,`) + "}", double("enum A { a0 = 'xx',", `\u0061% = @ + @,`) + "}",
 		"enum A { a = '" + long + "' }" + strings.Repeat("A.a;", 1000), "enum A { a = '" + long + "' }" + strings.Repeat(`A.\u0061;`, 1000),
 		"enum A { a = '" + long + "' }" + strings.Repeat("A['a'];", 1000), "enum A { ['a'] = '" + long + "' }" + strings.Repeat("A.a;", 1000),
 	} {
