@@ -71,14 +71,14 @@ func (x *exchange) readBody(most int64) ([]byte, error) {
 	if err != nil {
 		return nil, readError(err)
 	}
-	x.bodyRead = true
+	x.bodyRead.Store(true)
 	return b, x.control.SetReadDeadline(time.Time{})
 }
 
 // dropBody sees that the rest of a body that nobody wants does not hold the connection: net/http would wait for it. In HTTP/2
 // it does not, and closing the connection there would cut the answer. It says whether there was something to drop.
 func (x *exchange) dropBody() bool {
-	if x.bodyRead || x.r.ContentLength == 0 || x.r.ProtoMajor > 1 {
+	if x.bodyRead.Load() || x.r.ContentLength == 0 || x.r.ProtoMajor > 1 {
 		return false
 	}
 	x.Header().Set("Connection", "close")

@@ -225,7 +225,7 @@ func (u *uploaded) Read(p []byte) (int, error) {
 	u.n += int64(n)
 	switch {
 	case err == io.EOF:
-		u.x.bodyRead = true
+		u.x.bodyRead.Store(true)
 	case err != nil:
 		u.err = readError(err)
 	}
@@ -233,7 +233,7 @@ func (u *uploaded) Read(p []byte) (int, error) {
 }
 
 func (u *uploaded) Close() error {
-	if !u.x.bodyRead {
+	if !u.x.bodyRead.Load() {
 		return nil // see dropBody
 	}
 	return u.x.control.SetReadDeadline(time.Time{})

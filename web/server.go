@@ -201,7 +201,7 @@ type exchange struct {
 	traceID  string
 	route    string      // pattern of the route, "" for what has none
 	named    *remembered // by an Idempotency-Key
-	bodyRead bool        // to its end
+	bodyRead atomic.Bool // to its end; a worker's transport reads it, too
 	held     int64       // of the body, in memory
 	status   int         // of the answer, 0 when nothing was written
 	control  *http.ResponseController

@@ -207,12 +207,11 @@ func (s *Server) passOn(x *exchange) {
 
 	wait, cancelWait := context.WithTimeoutCause(ctx, s.cfg.QueueWait, errWorkerLate)
 	defer cancelWait()
-	body := &passedBody{x: x, from: x.r.Body}
-	x.r.Body = body
+	x.r.Body = passedBody{x: x, from: x.r.Body}
 	to := &passing{s: s, key: x.key, wait: wait}
 	defer to.release()
-	if n := x.r.ContentLength; 0 < n && n <= maxRepeated {
-		x.hold()
+	if n := x.r.ContentLength; 0 < n && n <= maxRepeated && s.bodies.take(x.key, n) {
+		x.held = n
 		var err error
 		if to.body, err = io.ReadAll(x.r.Body); err != nil {
 			s.fail(x, readError(err))
@@ -239,9 +238,7 @@ func (s *Server) passOn(x *exchange) {
 			for name := range x.Header() {
 				delete(res.Header, name) // what is decided here
 			}
-			if !body.ended {
-				x.dropBody()
-			}
+			x.dropBody()
 			return nil
 		},
 		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) {
@@ -254,7 +251,8 @@ func (s *Server) passOn(x *exchange) {
 	proxy.ServeHTTP(passedOn{x}, x.r.WithContext(ctx))
 }
 
-// maxRepeated bounds the body of a request that is kept until it was answered, to be sent again.
+// maxRepeated bounds the body of a request that is kept until it was answered, to be sent again. Where a key's requests hold too
+// much together it is not kept.
 const maxRepeated = 256 << 10
 
 // passing has a worker of the key take a request. One that has ended without having taken it, which shows in the moment of
@@ -315,23 +313,22 @@ func workerError(ctx context.Context, err error) error {
 
 // passedBody is a body on its way to a worker. The client has BodyTimeout for each part.
 type passedBody struct {
-	x     *exchange
-	from  io.ReadCloser
-	ended bool
+	x    *exchange
+	from io.ReadCloser
 }
 
-func (b *passedBody) Read(p []byte) (int, error) {
+func (b passedBody) Read(p []byte) (int, error) {
 	_ = b.x.control.SetReadDeadline(time.Now().Add(b.x.s.cfg.BodyTimeout))
 	n, err := b.from.Read(p)
 	if err == io.EOF {
-		b.ended = true
+		b.x.bodyRead.Store(true)
 		_ = b.x.control.SetReadDeadline(time.Time{})
 	}
 	return n, err
 }
 
 // Close leaves the body open, which the server closes: it may have to go to another worker.
-func (b *passedBody) Close() error { return nil }
+func (b passedBody) Close() error { return nil }
 
 // passedOn is the writer of a worker's answer. The client has WriteTimeout to take each part.
 type passedOn struct{ *exchange }
