@@ -239,7 +239,7 @@ async function answerOf(tool, args) {
   try {
     if (!tool.call) throw new ToolError("nobody is there to answer");
     const result = (await tool.call(args)) ?? null;
-    JSON.stringify(result); // throws where it cannot be sent
+    if (JSON.stringify(result) === undefined) throw new TypeError(`a ${typeof result} cannot be sent`); // or throws by itself
     return { result };
   } catch (e) {
     if (e instanceof ToolError) return refusalOf(e);

@@ -87,12 +87,13 @@ const tools = [
     async call({ name }) {
       if (name === "nobody") throw new ToolError("nobody of that name", "RangeError");
       if (name === "") throw new Error("the secret of the host");
+      if (name === "odd") return () => name; // which JSON cannot write
       return { age: name.length };
     },
   },
   { name: "approve" },
 ];
-const ask = `for (const name of ["Ada", "nobody", ""]) try { console.log(JSON.stringify(await tools.lookup({ name }))); } catch (e) { console.log(e.name, e.message); }`;
+const ask = `for (const name of ["Ada", "nobody", "", "odd"]) try { console.log(JSON.stringify(await tools.lookup({ name }))); } catch (e) { console.log(e.name, e.message); }`;
 const { error: report } = console;
 console.error = () => {};
 const runs = [await client.execute(ask, { language: "javascript", tools: tools.slice(0, 1) })];
@@ -100,7 +101,7 @@ for await (const e of client.stream(ask, { language: "javascript", tools: tools.
 console.error = report;
 assert.equal(runs.length, 2);
 for (const r of runs) {
-  assert.match(r.stdout, /{"age":3}\nRangeError .*nobody of that name\n.*the tool failed\n$/);
+  assert.match(r.stdout, /{"age":3}\nRangeError .*nobody of that name\n.*the tool failed\n.*the tool failed\n$/);
   assert.doesNotMatch(r.stdout, /secret/);
 }
 const waiting = await client.session({ language: "javascript", tools });

@@ -133,8 +133,8 @@ func (l *lesson) policy() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// network is what the requests need: their patterns, and more of what a run may use where the defaults are too tight. Ranges that are open and
-// secrets are kept as they were given.
+// network is what the requests need: their patterns, and more of what a run may use where the defaults are too tight. Ranges
+// that are open and secrets are kept as they were given.
 func (l *lesson) network() map[string]any {
 	slices.Sort(l.allow)
 	n := map[string]any{"allow": l.allow}

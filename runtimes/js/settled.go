@@ -14,9 +14,9 @@ const (
 	promiseResult  = 24
 )
 
-// settled is a boxed promise that is fulfilled with v, which it takes: plain JSON of that size, while the prototypes of such are pristine. The interpreter makes a dozen
-// objects for one, and a program mostly awaits it and has forgotten it before its next call. So the last one is kept (boot.Kept),
-// and given out again if nobody else has it and it is as it was made.
+// settled is a boxed promise that is fulfilled with v, which it takes: plain JSON of that size, while the prototypes of such are
+// pristine. The interpreter makes a dozen objects for one, and a program mostly awaits it and has forgotten it before its next
+// call. So the last one is kept (boot.Kept), and given out again if nobody else has it and it is as it was made.
 func (in *interp) settled(v value, size int) uint64 {
 	h := heap{in.g.Memory(), in.b}
 	kept := value(h.u64(in.b.Kept))

@@ -28,9 +28,10 @@ func (e *syntaxError) Error() string {
 }
 
 // Stripping types is the host's work, which no fuel pays for, and esbuild is made for source that its user trusts: 3 KB of
-// nested functions keep it busy for 15 seconds (its time grows with the cube of the nesting), 300 KB of them overflow
-// Go's stack, which ends the process, a chain of 60,000 links takes half a gigabyte of stack, and for each name that is declared twice it goes through the source again. Within
-// these bounds the worst source found (names declared twice) takes 6 s on one processor; see strip for who waits for it.
+// nested functions keep it busy for 15 seconds (its time grows with the cube of the nesting), 300 KB of them overflow Go's
+// stack, which ends the process, a chain of 60,000 links takes half a gigabyte of stack, and for each name that is declared
+// twice it goes through the source again. Within these bounds the worst source found (names declared twice) takes 6 s on one
+// processor; see strip for who waits for it.
 const (
 	maxTypeScript = 128 << 10 // bytes
 	maxNesting    = 32        // as nesting counts it; code that people write stays below 20

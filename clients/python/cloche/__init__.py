@@ -77,7 +77,7 @@ class Tool:
             if self.call is None:
                 raise ToolError("nobody is there to answer")
             result = self.call(**arguments)
-            json.dumps(result)
+            json.dumps(result, allow_nan=False)  # raises where it cannot be sent
             return {"result": result}
         except ToolError as e:
             return {"error": e._json()}
@@ -374,8 +374,8 @@ class Client:
              memory_bytes: Optional[int] = None, output_bytes: Optional[int] = None,
              disk_bytes: Optional[int] = None) -> Dict[str, Any]:
         return _given(
-            tools=[tool._json() for tool in tools] or None, code=code, language=language, files=_files(files), inputs=inputs, args=args, stdin=stdin, env=env, collect=collect,
-            network={"allow": list(network)} if network else None, seed=seed, snapshot=snapshot,
+            code=code, language=language, files=_files(files), inputs=inputs, args=args, stdin=stdin, env=env, collect=collect,
+            tools=[tool._json() for tool in tools] or None, network={"allow": list(network)} if network else None, seed=seed, snapshot=snapshot,
             limits=_limits(timeout, fuel, memory_bytes, output_bytes, disk_bytes))
 
     def result(self, execution_id: str) -> Result:
@@ -392,7 +392,8 @@ class Client:
                 output_bytes: Optional[int] = None, disk_bytes: Optional[int] = None) -> "Session":
         """Makes a session, which keeps variables and files from turn to turn. Use it in a with statement, or close it."""
         info = self._call("POST", "/v1/sessions", _given(
-            tools=[tool._json() for tool in tools] or None, language=language, files=_files(files), env=env, network={"allow": list(network)} if network else None, seed=seed,
+            language=language, files=_files(files), env=env, network={"allow": list(network)} if network else None, seed=seed,
+            tools=[tool._json() for tool in tools] or None,
             snapshot=snapshot, on_error=on_error, idle_timeout_s=idle_timeout, max_lifetime_s=max_lifetime, metadata=metadata,
             limits=_limits(timeout, fuel, memory_bytes, output_bytes, disk_bytes)))
         return Session(self, info, tools)
