@@ -62,6 +62,38 @@ func TestSaveLoad(t *testing.T) {
 	}
 }
 
+// Linux tells of 512 stretches at a time, and may tell of some twice.
+func TestSaveManyStretches(t *testing.T) {
+	const stretches, apart = 900, 2 * 4096
+	size := (stretches*apart/memimage.PageSize + 1) * memimage.PageSize
+	im := newImage(t, make([]byte, size))
+	for _, m := range methods() {
+		t.Run(m.String(), func(t *testing.T) {
+			l := newLinear(t, memimage.Config{Image: im, Capacity: uint64(size), Method: m})
+			mem := l.Reallocate(0)
+			for i := range stretches {
+				mem[i*apart] = 1
+			}
+			d, err := l.Save()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer d.Release()
+			seen, next := 0, uint64(0)
+			if err := d.Each(func(offset uint64, data []byte) error {
+				if offset < next {
+					t.Fatalf("a page at %d comes after %d", offset, next)
+				}
+				next = offset + uint64(len(data))
+				seen += bytes.Count(data, []byte{1})
+				return nil
+			}); err != nil || seen != stretches {
+				t.Errorf("the delta has %d of %d pages: %v", seen, stretches, err)
+			}
+		})
+	}
+}
+
 func TestLoadRefuses(t *testing.T) {
 	a := newLinear(t, memimage.Config{Image: newImage(t, pattern(2, 1)), Capacity: 8 * memimage.PageSize})
 	b := newLinear(t, memimage.Config{Image: newImage(t, pattern(2, 1)), Capacity: 8 * memimage.PageSize})

@@ -101,12 +101,14 @@ func (l *Linear) scan(from, to, categories, flags uint64, do func(offset, length
 		if errno != 0 {
 			return fmt.Errorf("ioctl PAGEMAP_SCAN: %w", errno)
 		}
+		// Linux fills a buffer of 512 regions at a time, and walkEnd stays where the last full one ended.
+		at = arg.walkEnd
 		for _, r := range (*regions)[:n] {
 			if err := do(r.start-base, r.end-r.start); err != nil {
 				return err
 			}
+			at = max(at, r.end)
 		}
-		at = arg.walkEnd
 	}
 	return nil
 }
