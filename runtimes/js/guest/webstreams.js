@@ -1,11 +1,11 @@
 // The streams of the web (WHATWG Streams): ReadableStream, WritableStream, TransformStream and what is built of them. A source of
-// bytes is one of chunks here; its reader with a buffer of its own copies into that.
+// bytes is one of chunks here; its reader with a buffer of its own copies into that. In this order: queues, the readable
+// side (Source is its state), tee and pipe, the writable side (Sink), transforms, and what is built of them.
 (function (cloche) {
   "use strict";
 
   const custom = Symbol.for("nodejs.util.inspect.custom");
   const then = cloche.uncurry(Promise.prototype.then);
-  const race = Promise.race.bind(Promise);
   const nothing = () => {};
   const invalid = (message) => cloche.nodeError(TypeError, "ERR_INVALID_STATE", `Invalid state: ${message}`);
   const notOne = (name) => cloche.nodeError(TypeError, "ERR_INVALID_THIS", `Value of "this" must be of type ${name}`);
@@ -263,6 +263,8 @@
     async pipeTo(target, options = undefined) {
       if (this.locked) throw invalid("The ReadableStream is locked");
       if (sinkOf(target).writer !== undefined) throw invalid("The WritableStream is locked");
+      const signal = options?.signal;
+      if (signal !== undefined && !(signal instanceof AbortSignal)) throw cloche.wrongType("options.signal", "an instance of AbortSignal", signal);
       return pipe(this.getReader(), target.getWriter(), options ?? {});
     }
     tee() { return tee(this.getReader()); }
@@ -405,28 +407,37 @@
   }
 
   async function pipe(reader, writer, { preventClose, preventAbort, preventCancel, signal }) {
-    const stop = deferred(); // rejected with what ends the pipe before its source does
+    let over; // {error}: what ends the pipe before its source does
+    let giveUp = nothing;
+    const stop = (error) => {
+      over ??= { error };
+      giveUp(error);
+    };
+    // One promise for the whole pipe to race with would remember each of its races.
+    const unlessOver = (promise) => over !== undefined ? rejected(over.error) : new Promise((resolve, reject) => {
+      giveUp = reject;
+      then(promise, resolve, reject);
+    });
     let aborted = false;
     let broken = false;
     const abort = () => {
       aborted = true;
-      stop.reject(signal.reason);
+      stop(signal.reason);
     };
     const broke = (error) => {
       broken = true;
-      stop.reject(error);
+      stop(error);
     };
     then(writer.closed, () => broke(invalid("Destination WritableStream closed")), broke);
     if (signal !== undefined) {
-      if (!(signal instanceof AbortSignal)) throw cloche.wrongType("options.signal", "an instance of AbortSignal", signal);
       if (signal.aborted) abort();
       signal.addEventListener("abort", abort, { once: true });
     }
     let written = Promise.resolve();
     try {
       for (;;) {
-        await race([writer.ready, stop.promise]);
-        const { done, value } = await race([reader.read(), stop.promise]);
+        await unlessOver(writer.ready);
+        const { done, value } = await unlessOver(reader.read());
         if (done) break;
         written = handled(writer.write(value));
       }

@@ -130,5 +130,7 @@ async function main() {
   log(await both.text(), await copy.text());
   log(Object.prototype.toString.call(new ReadableStream()), typeof ReadableStream.prototype.tee, new CountQueuingStrategy({ highWaterMark: 3 }).highWaterMark,
     new ByteLengthQueuingStrategy({ highWaterMark: 9 }).size(new Uint8Array(4)));
+  const free = [ReadableStream.from([1]), new WritableStream()];
+  await failing("no signal", () => free[0].pipeTo(free[1], { signal: {} }).then(() => "no error", (e) => `${e.code} ${free.map((f) => f.locked)}`));
 }
 main();
