@@ -291,6 +291,19 @@ func TestCancel(t *testing.T) {
 	}
 }
 
+// A host function that is at work for long may be what notices the end of the context.
+func TestCancelInHostFunction(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	res, err := testEngine(t).Run(ctx, engine.Job{
+		Code:    "import os\nos.write(1, b'x' * 3_000_000)\nprint('on')",
+		Limits:  limits.Limits{OutputBytes: 8 << 20},
+		OnEvent: func(engine.Event) { cancel(errors.New("client left")) },
+	})
+	if err != nil || res.Status != engine.StatusCancelled || !errors.Is(res.Err(), engine.ErrCancelled) || strings.Contains(res.Stdout, "on") {
+		t.Errorf("status %v, error %v", res.Status, err)
+	}
+}
+
 // never is a standard input on which nothing ever comes.
 type never struct{}
 

@@ -157,6 +157,9 @@ func (s *sandbox) run(ctx context.Context, t Turn, from *resumption) (*Result, e
 		res.Usage.Start += s.made
 	}
 	out, err := s.drive(ctx, r, turn, func() *slog.Logger { return s.eng.cfg.Logger.With("run", res.ID) })
+	if cause := context.Cause(ctx); cause != nil && errors.Is(err, cause) {
+		err = cancelled(ctx) // whatever it was that noticed first
+	}
 	if from == nil || from.again() {
 		s.turns++
 	}

@@ -188,8 +188,8 @@ func TestSnapshotRefused(t *testing.T) {
 // Copies must not share what they draw, whatever made it; with a seed of its own a program repeats.
 func TestCopiesDrawApart(t *testing.T) {
 	for _, tt := range []struct{ language, before, draw string }{
-		{"python", "import random, secrets, uuid, numpy as np, tempfile\nr = random.Random(); g = np.random.default_rng(); h = np.random.RandomState(); s = random.SystemRandom(); r.random(); g.random(); np.random.rand(); random.gauss(0, 1); r.gauss(0, 1); np.random.normal(); h.normal()",
-			"print(random.random()); print(r.random()); print(g.random()); print(h.rand()); print(np.random.rand()); print(secrets.token_hex(8)); print(uuid.uuid4()); print(s.random()); print(g.spawn(1)[0].random()); print(random.gauss(0, 1)); print(r.gauss(0, 1)); print(np.random.normal()); print(h.normal())"},
+		{"python", "import random, secrets, uuid, numpy as np, tempfile\nr = random.Random(); g = np.random.default_rng(); h = np.random.RandomState(); k = np.random.default_rng().spawn(2)[1]; s = random.SystemRandom(); r.random(); g.random(); np.random.rand(); random.gauss(0, 1); r.gauss(0, 1); np.random.normal(); h.normal()",
+			"print(random.random()); print(r.random()); print(g.random()); print(h.rand()); print(np.random.rand()); print(secrets.token_hex(8)); print(uuid.uuid4()); print(s.random()); print(g.spawn(1)[0].random()); print(k.random()); print(random.gauss(0, 1)); print(r.gauss(0, 1)); print(np.random.normal()); print(h.normal())"},
 		{"javascript", "Math.random()", "console.log(Math.random()); console.log(crypto.randomUUID()); console.log(crypto.getRandomValues(new Uint32Array(2)).join())"},
 	} {
 		s := open(t, engine.Options{Language: tt.language})

@@ -49,7 +49,8 @@ func TestTooManyRuns(t *testing.T) {
 
 // TestSlowAndHostileClients: clients that hold connections open in every way do not keep others out, and lose them.
 func TestSlowAndHostileClients(t *testing.T) {
-	s, stop := listen(t, func(c *web.Config) { c.BodyTimeout, c.WriteTimeout = 300*time.Millisecond, 500*time.Millisecond }, web.ServeOptions{})
+	// The first is long enough for a busy machine to read a whole body in.
+	s, stop := listen(t, func(c *web.Config) { c.BodyTimeout, c.WriteTimeout = 2*time.Second, 500*time.Millisecond }, web.ServeOptions{})
 	defer func() {
 		if err := stop(); err != nil {
 			t.Error(err)

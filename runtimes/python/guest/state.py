@@ -25,13 +25,14 @@ _legacy_seeded = False
 # The image's own generators, Mersenne twisters both, whose words the host renews: for numpy to do that costs as much as
 # ten turns. That they are held here keeps their memory theirs.
 _inst = random._inst
-_legacy = None
-_legacy_bits = None
+_legacy = _legacy_bits = None
+_BitGenerator = None
+_get_objects = gc.get_objects  # which a program may replace
 
 
 def install():
     """Makes the ways to seed a generator leave a note."""
-    global _legacy, _legacy_bits
+    global _legacy, _legacy_bits, _BitGenerator
     plain_seed, plain_setstate = random.Random.seed, random.Random.setstate
 
     def seed(self, a=None, version=2):
@@ -51,6 +52,7 @@ def install():
     random.seed, random.setstate = _inst.seed, _inst.setstate
     _legacy = sys.modules["numpy.random"].mtrand._rand
     _legacy_bits = _legacy._bit_generator
+    _BitGenerator = sys.modules["numpy.random.bit_generator"].BitGenerator
     _install_legacy(sys.modules["numpy.random"])
 
 
@@ -92,9 +94,8 @@ _settled = []  # generators that are out of the collector's sight
 def settle():
     """Puts all that there is out of the collector's way, as in the image itself."""
     gc.collect()
-    bits = sys.modules["numpy.random.bit_generator"].BitGenerator
-    kinds = (random.Random, bits, type(sys.modules["numpy.random"].mtrand._rand))
-    _settled.extend(thing for thing in gc.get_objects() if isinstance(thing, kinds))
+    kinds = (random.Random, _BitGenerator, type(_legacy))
+    _settled.extend(thing for thing in _get_objects() if isinstance(thing, kinds))
     gc.freeze()
 
 
@@ -108,9 +109,9 @@ def renew():
         _forget_half(_legacy)
         twisters += b"\1"
     host.raw(host.RENEW + twisters)
-    bits, states = sys.modules["numpy.random.bit_generator"].BitGenerator, type(_legacy)
+    bits, states = _BitGenerator, type(_legacy)
     # What the image has of generators is not among these.
-    for thing in _settled + gc.get_objects():
+    for thing in _settled + _get_objects():
         try:
             if isinstance(thing, random.Random):
                 if thing not in _seeded and not isinstance(thing, random.SystemRandom):
@@ -129,7 +130,7 @@ def renew():
 
 def _from_system(source):
     entropy = getattr(source, "entropy", None)
-    return isinstance(entropy, int) and entropy >= _OWN_SEED and not source.spawn_key
+    return isinstance(entropy, int) and entropy >= _OWN_SEED
 
 
 def _forget_half(generator):
