@@ -179,3 +179,16 @@ func (r *Result) MarshalJSON() ([]byte, error) {
 	c.Stderr = strings.ToValidUTF8(c.Stderr, "\uFFFD")
 	return json.Marshal(&c)
 }
+
+// JSONWith is the Result as JSON with one more member at its end, which it must not have itself.
+func (r *Result) JSONWith(name string, value any) ([]byte, error) {
+	b, err := r.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	member, err := json.Marshal(map[string]any{name: value})
+	if err != nil {
+		return nil, err
+	}
+	return append(append(b[:len(b)-1], ','), member[1:]...), nil
+}

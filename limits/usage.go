@@ -3,7 +3,6 @@ package limits
 import (
 	"encoding/json"
 	"math"
-	"strconv"
 	"time"
 )
 
@@ -44,17 +43,17 @@ type usageJSON struct {
 
 // MarshalJSON implements [json.Marshaler]. Every field is present: a zero here is a measurement.
 func (u Usage) MarshalJSON() ([]byte, error) {
-	b := make([]byte, 0, 224)
-	b = appendUnits(append(b, `{"start_us":`...), u.Start, time.Microsecond)
-	b = appendUnits(append(b, `,"wall_ms":`...), u.Wall, time.Millisecond)
-	b = appendUnits(append(b, `,"compute_ms":`...), u.Compute, time.Millisecond)
-	b = strconv.AppendUint(append(b, `,"fuel":`...), u.Fuel, 10)
-	b = strconv.AppendUint(append(b, `,"memory_peak_bytes":`...), u.MemoryPeakBytes, 10)
-	b = strconv.AppendUint(append(b, `,"private_bytes":`...), u.PrivateBytes, 10)
-	b = strconv.AppendUint(append(b, `,"disk_bytes":`...), u.DiskBytes, 10)
-	b = strconv.AppendUint(append(b, `,"output_bytes":`...), u.OutputBytes, 10)
-	b = strconv.AppendUint(append(b, `,"host_calls":`...), u.HostCalls, 10)
-	return append(b, '}'), nil
+	return json.Marshal(usageJSON{
+		StartUS:         inUnits(u.Start, time.Microsecond),
+		WallMS:          inUnits(u.Wall, time.Millisecond),
+		ComputeMS:       inUnits(u.Compute, time.Millisecond),
+		Fuel:            u.Fuel,
+		MemoryPeakBytes: u.MemoryPeakBytes,
+		PrivateBytes:    u.PrivateBytes,
+		DiskBytes:       u.DiskBytes,
+		OutputBytes:     u.OutputBytes,
+		HostCalls:       u.HostCalls,
+	})
 }
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -77,9 +76,9 @@ func (u *Usage) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// appendUnits appends d in the unit, rounded to three decimals.
-func appendUnits(b []byte, d, unit time.Duration) []byte {
-	return strconv.AppendFloat(b, math.Round(float64(d)/float64(unit)*1000)/1000, 'f', -1, 64)
+// inUnits is d in the unit, rounded to three decimals.
+func inUnits(d, unit time.Duration) float64 {
+	return math.Round(float64(d)/float64(unit)*1000) / 1000
 }
 
 func fromUnits(v float64, unit time.Duration) time.Duration {

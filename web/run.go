@@ -220,20 +220,14 @@ func (x *execution) last() event {
 
 // answerOf is the Result as JSON, with the files that were asked for.
 func answerOf(res *engine.Result, files *engine.Files, collect []string) ([]byte, error) {
-	b, err := res.MarshalJSON()
-	if err != nil || len(collect) == 0 {
-		return b, err
+	if len(collect) == 0 {
+		return res.MarshalJSON()
 	}
 	collected, err := collectFiles(files, collect)
 	if err != nil {
 		return nil, err
 	}
-	list, err := json.Marshal(collected)
-	if err != nil {
-		return nil, err
-	}
-	b = append(b[:len(b)-1], `,"files":`...)
-	return append(append(b, list...), '}'), nil
+	return res.JSONWith("files", collected)
 }
 
 // prefersAsync says whether the client wants to hear at once where the Result will be (RFC 7240).

@@ -419,13 +419,7 @@ func (s *Server) Close() error {
 }
 
 // newID is a new name that nobody can guess, of 130 random bits.
-func newID(prefix string) string {
-	b := append(append(make([]byte, 0, 32), prefix...), rand.Text()...)
-	for i := len(prefix); i < len(b); i++ {
-		b[i] |= 0x20 // to lower case; digits have this bit
-	}
-	return string(b)
-}
+func newID(prefix string) string { return prefix + strings.ToLower(rand.Text()) }
 
 // requestID is what the client calls its request, or a new name.
 func requestID(r *http.Request) string {

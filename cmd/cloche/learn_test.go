@@ -26,18 +26,25 @@ func TestLearnMounts(t *testing.T) {
 	} {
 		l := &lesson{given: effective{mounts: []limits.Mount{{Host: "/srv", Guest: c.guest, Mode: limits.ReadWrite}}}}
 		l.learn(&engine.Result{FilesChanged: []engine.FileChange{{Path: c.written, Op: "created"}}})
-		text, err := l.policy()
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := limits.ParsePolicy("learned", text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := learned(t, l)
 		if len(p.Mounts) != 1 || p.Mounts[0].Mode != c.want {
 			t.Errorf("%s with %s changed: %v, want %s", c.guest, c.written, p.Mounts, c.want)
 		}
 	}
+}
+
+// learned is the policy that l writes, read again.
+func learned(t *testing.T, l *lesson) *limits.Policy {
+	t.Helper()
+	text, err := l.policy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := limits.ParsePolicy("learned", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
 
 // What is learned of the network lets the same requests pass: calls are counted as they are limited, a server that could not be
@@ -56,20 +63,13 @@ func TestLearnNetwork(t *testing.T) {
 		requests = append(requests, hostfuncs.HTTPRequest{Method: "POST", URL: "https://api.example.com/v1/y", RequestBytes: 1 << 10})
 	}
 	l.learn(&engine.Result{HTTPRequests: requests, Usage: limits.Usage{HostCalls: 1900}})
-	text, err := l.policy()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := limits.ParsePolicy("learned", text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := learned(t, l)
 	want := &limits.Network{
 		Allow:   []string{"GET https://api.example.com/v1/*", "POST https://api.example.com/v1/*", "http://down.example.com:8080"},
 		Private: []string{"10.1.0.0/16"}, Secrets: []limits.NetworkSecret{given}, Requests: 1204, ResponseBytes: 201 << 20, Timeout: 5 * time.Minute,
 	}
 	if d := cmp.Diff(want, p.Network); d != "" {
-		t.Errorf("learned (-want +got):\n%s\n%s", d, text)
+		t.Errorf("learned (-want +got):\n%s", d)
 	}
 	if p.Limits.HostCalls != 3800 {
 		t.Errorf("%d host calls", p.Limits.HostCalls)

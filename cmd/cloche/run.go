@@ -528,16 +528,7 @@ func withAutopsy(res *engine.Result, about *engine.Autopsy) ([]byte, error) {
 	}
 	plain := *res
 	plain.Autopsy = nil
-	b, err := json.Marshal(&plain)
-	if err != nil {
-		return nil, err
-	}
-	told, err := json.Marshal(about)
-	if err != nil {
-		return nil, err
-	}
-	b = append(b[:len(b)-1], `,"autopsy":`...)
-	return append(append(b, told...), '}'), nil
+	return plain.JSONWith("autopsy", about)
 }
 
 // exitStatus is the program's exit status for a result.
