@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, answerInStore(dir))
 		os.Exit(1)
 	}
-	for _, m := range []memimage.Method{memimage.Remap, memimage.Copy} {
+	for _, m := range []memimage.Method{memimage.Pagemap, memimage.Remap, memimage.Copy} {
 		if os.Getenv(methodChild) == m.String() {
 			memimage.SetAuto(m)
 		}

@@ -13,13 +13,13 @@ import (
 const methodChild = "CLOCHE_TEST_METHOD"
 
 // TestFallbacks runs tests of sessions and snapshots in processes that reset memories as systems do which have
-// no PAGEMAP_SCAN, or no copy-on-write at all.
+// no PAGEMAP_SCAN, no way to tell private pages, or no copy-on-write at all.
 func TestFallbacks(t *testing.T) {
 	if runtime.GOOS != "linux" || os.Getenv(methodChild) != "" {
 		t.Skip("where Linux can play the others")
 	}
 	testEngine(t)
-	for _, m := range []memimage.Method{memimage.Remap, memimage.Copy} {
+	for _, m := range []memimage.Method{memimage.Pagemap, memimage.Remap, memimage.Copy} {
 		cmd := exec.Command(os.Args[0], "-test.v", "-test.run",
 			"^(TestMethodIsForced|TestSessionKeepsVariables|TestSessionSurvives|TestSessionOnErrorRollback|TestSessionReset|TestFork|TestSnapshotAndRestore|TestRollback|TestVariants|TestCutInstanceIsNotUsedAgain)$")
 		cmd.Env = append(os.Environ(), methodChild+"="+m.String())

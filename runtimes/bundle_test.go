@@ -3,6 +3,8 @@ package runtimes_test
 import (
 	"archive/zip"
 	"bytes"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/cloche-dev/cloche/runtimes"
+	"github.com/cloche-dev/cloche/runtimes/js"
 )
 
 // TestBundle builds an entry, carries it in a bundle, and has it unpacked elsewhere instead of built.
@@ -51,6 +54,36 @@ func TestBundle(t *testing.T) {
 	ensure(t, second, e, nil)
 	if built.Load() != 2 {
 		t.Errorf("it was built %d times, want 2", built.Load())
+	}
+}
+
+// TestBundleStatus: what the program has inside is neither downloaded nor made.
+func TestBundleStatus(t *testing.T) {
+	spec, cache := js.Spec(), openCache(t)
+	without := spec.Status(cache, false)
+	var bundle bytes.Buffer
+	z := zip.NewWriter(&bundle)
+	for _, folder := range spec.Folders() {
+		if _, err := z.Create(folder + "/file"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { runtimes.SetBundle("") })
+	runtimes.SetBundle(bundle.String())
+	with := spec.Status(cache, false)
+	if without.Download == 0 || with.Download != 0 || with.Work <= 0 || with.Work >= without.Work || with.Baked == nil {
+		t.Errorf("without: %+v, with: %+v", without, with)
+	}
+	for _, a := range append(without.Artifacts, with.Artifacts...) {
+		if !errors.Is(a.Err, fs.ErrNotExist) {
+			t.Errorf("%s: %v", a.Name, a.Err)
+		}
+	}
+	if without.Artifacts[0].Carried || !with.Artifacts[0].Carried {
+		t.Errorf("without: %v, with: %v", without.Artifacts[0], with.Artifacts[0])
 	}
 }
 

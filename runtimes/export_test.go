@@ -32,3 +32,15 @@ func SetBundle(bundle string) (before string) {
 	before, bundled = bundled, bundle
 	return before
 }
+
+// Folders are those in the cache of all that an interpreter is made of and made into.
+func (s Spec) Folders() (folders []string) {
+	for _, name := range s.Artifacts {
+		a, err := LookupArtifact(name)
+		if err != nil {
+			panic(err)
+		}
+		folders = append(folders, a.entry().folder())
+	}
+	return append(folders, s.codeEntry().folder(), s.imageEntry().folder())
+}

@@ -20,11 +20,16 @@ type Status struct {
 	Work     time.Duration
 }
 
-// ArtifactStatus says whether an artifact is in the cache; Err is as [Status.Baked].
+// ArtifactStatus says whether an artifact is in the cache; Err is as [Status.Baked]. One that is not may be Carried: the
+// program has it inside, and nothing is downloaded for it.
 type ArtifactStatus struct {
 	Artifact
-	Err error
+	Err     error
+	Carried bool
 }
+
+// unpackTime is about what it takes to unpack an interpreter that the program has inside.
+const unpackTime = 2 * time.Second
 
 // Ready says that the interpreter loads without a setup.
 func (s Status) Ready() bool { return s.Baked == nil && s.Download == 0 }
@@ -38,18 +43,23 @@ func (s Spec) Status(c *Cache, deep bool) Status {
 			panic(err) // specs and lock file are both part of the program
 		}
 		err = c.Has(a.entry(), deep)
-		if err != nil {
+		carried := err != nil && inBundle(bundled, a.entry().folder())
+		if err != nil && !carried {
 			st.Download += a.Bytes
 		}
-		st.Artifacts = append(st.Artifacts, ArtifactStatus{a, err})
+		st.Artifacts = append(st.Artifacts, ArtifactStatus{a, err, carried})
 	}
 	code, image := c.Has(s.codeEntry(), deep), c.Has(s.imageEntry(), deep)
 	st.Baked = cmp.Or(code, image)
-	if code != nil {
-		st.Work = s.CompileTime/15 + s.CompileTime
+	if st.Baked == nil {
+		return st
 	}
-	if st.Baked != nil {
-		st.Work += s.BootTime
+	carried := func(e Entry, err error) bool { return err == nil || inBundle(bundled, e.folder()) }
+	if st.Work = s.BootTime; carried(s.imageEntry(), image) {
+		st.Work = unpackTime
+	}
+	if !carried(s.codeEntry(), code) {
+		st.Work += s.CompileTime/15 + s.CompileTime
 	}
 	return st
 }

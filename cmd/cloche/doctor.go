@@ -128,7 +128,7 @@ func (a *app) examine() (r report, broken bool) {
 		state := runtimeOf(st)
 		r.Runtimes = append(r.Runtimes, state)
 		for _, art := range st.Artifacts {
-			clients[art.Ecosystem] = clients[art.Ecosystem] || art.Err != nil
+			clients[art.Ecosystem] = clients[art.Ecosystem] || art.Err != nil && !art.Carried
 		}
 	}
 	for _, ecosystem := range slices.Sorted(maps.Keys(clients)) {
@@ -271,7 +271,11 @@ func runtimeOf(st runtimes.Status) runtimeState {
 	r := runtimeState{Language: st.Language, State: stateOK}
 	for _, art := range st.Artifacts {
 		s := artifactState{Package: art.Package, Version: art.Version, Licence: art.Licence}
-		s.State, s.Why = stateOf(art.Err, "is downloaded by cloche setup or the first run")
+		from := "downloaded"
+		if art.Carried {
+			from = "unpacked from this program"
+		}
+		s.State, s.Why = stateOf(art.Err, "is "+from+" by cloche setup or the first run")
 		r.Artifacts = append(r.Artifacts, s)
 	}
 	toDo := "the first run (or cloche setup) takes " + about(st.Work)

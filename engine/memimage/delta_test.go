@@ -13,7 +13,7 @@ import (
 func TestSaveLoad(t *testing.T) {
 	data := pattern(6, 11)
 	im := newImage(t, data)
-	for _, m := range methods() {
+	for _, m := range methods(t) {
 		t.Run(m.String(), func(t *testing.T) {
 			cfg := memimage.Config{Image: im, Capacity: 32 * memimage.PageSize, Method: m}
 			r := rand.New(rand.NewPCG(5, uint64(m)))
@@ -67,7 +67,7 @@ func TestSaveManyStretches(t *testing.T) {
 	const stretches, apart = 900, 2 * 4096
 	size := (stretches*apart/memimage.PageSize + 1) * memimage.PageSize
 	im := newImage(t, make([]byte, size))
-	for _, m := range methods() {
+	for _, m := range methods(t) {
 		t.Run(m.String(), func(t *testing.T) {
 			l := newLinear(t, memimage.Config{Image: im, Capacity: uint64(size), Method: m})
 			mem := l.Reallocate(0)
@@ -120,7 +120,7 @@ func TestLoadRefuses(t *testing.T) {
 func TestSaveAgain(t *testing.T) {
 	const page = 4096
 	im := newImage(t, pattern(40, 11))
-	for _, m := range methods() {
+	for _, m := range methods(t) {
 		t.Run(m.String(), func(t *testing.T) {
 			before := memimage.FrozenBytes()
 			cfg := memimage.Config{Image: im, Capacity: 400 * memimage.PageSize, Method: m}
