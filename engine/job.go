@@ -189,8 +189,13 @@ func (o Options) check() error {
 	if o.OnError != "" && o.OnError != OnErrorKeep && o.OnError != OnErrorRollback {
 		errs = append(errs, fmt.Errorf("on error %q: use %s or %s", o.OnError, OnErrorKeep, OnErrorRollback))
 	}
+	var folders []limits.Shared
 	for _, m := range o.Shared {
 		errs = append(errs, m.check())
+		if m.Folder != nil {
+			errs = append(errs, m.Folder.CheckBeside(folders, o.Mounts))
+			folders = append(folders, m.Folder.Shared)
+		}
 	}
 	if o.Autopsy < 0 || o.Autopsy > limits.MaxAutopsy {
 		errs = append(errs, fmt.Errorf("autopsy is %s, must be from 0s to %s", o.Autopsy, limits.MaxAutopsy))

@@ -164,7 +164,15 @@ func TestSharedChecks(t *testing.T) {
 	if _, err := testEngine(t).Run(t.Context(), engine.Job{Code: "1", Shared: []engine.SharedMount{{Folder: appended}}, Receipt: true}); !errors.Is(err, engine.ErrInvalid) {
 		t.Errorf("a receipt: %v", err)
 	}
-	for _, p := range []string{"", "board", "/", "/a/../b", "/a/"} {
+	if _, err := testEngine(t).Run(t.Context(), engine.Job{Code: "1", Shared: []engine.SharedMount{{Folder: appended}, {Folder: appended}}}); !errors.Is(err, engine.ErrInvalid) {
+		t.Errorf("one folder twice: %v", err)
+	}
+	for _, name := range []string{"", "a/b", "..", "-x", "a b", "a\x00", "é"} {
+		if _, err := engine.NewShared(limits.Shared{Name: name, Path: "/shared/x", Mode: limits.SharedAppend}); !errors.Is(err, engine.ErrInvalid) {
+			t.Errorf("name %q: %v", name, err)
+		}
+	}
+	for _, p := range []string{"", "board", "/", "/a/../b", "/a/", "/a\nb"} {
 		if _, err := engine.NewShared(limits.Shared{Name: "x", Path: p, Mode: limits.SharedAppend}); !errors.Is(err, engine.ErrInvalid) {
 			t.Errorf("path %q: %v", p, err)
 		}

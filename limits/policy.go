@@ -207,8 +207,7 @@ func (p *Policy) read(name string, data []byte) error {
 			p.Tools = d.tools(v)
 		case "mailbox":
 			p.Mailbox = d.mailbox(v)
-		case "shared":
-			p.Shared = d.shared(v)
+		case "shared": // once the mounts are known
 		case "packages":
 			p.Packages = d.strings(key, v)
 		case "time_zone":
@@ -220,6 +219,9 @@ func (p *Policy) read(name string, data []byte) error {
 		default:
 			d.failf(v, "unknown key %q: there are limits, presets, mounts, env, network, tools, mailbox, shared, review, packages, time_zone and autopsy", key)
 		}
+	}
+	if v, ok := root["shared"]; ok {
+		p.Shared = d.shared(v, p.Mounts)
 	}
 	if p.TimeZone != "" {
 		if p.Env == nil {

@@ -1,10 +1,12 @@
 package limits
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/BurntSushi/toml"
 )
@@ -49,14 +51,15 @@ type Shared struct {
 const (
 	maxSharedBytes  = 1 << 40
 	maxSharedInodes = 10_000_000
+	maxSharedName   = 48
 )
 
 // Check says what is wrong with the folder.
 func (s Shared) Check() error {
-	if s.Name == "" {
-		return fmt.Errorf("the shared folder at %s has no name", s.Path)
+	if !isFolderName(s.Name) {
+		return fmt.Errorf("shared folder %.60q: a name has 1 to %d letters, digits, hyphens, underscores and dots, and no hyphen or dot first", s.Name, maxSharedName)
 	}
-	if !path.IsAbs(s.Path) || path.Clean(s.Path) != s.Path || s.Path == "/" || strings.ContainsRune(s.Path, 0) {
+	if !path.IsAbs(s.Path) || path.Clean(s.Path) != s.Path || s.Path == "/" || strings.ContainsFunc(s.Path, unicode.IsControl) {
 		return fmt.Errorf("shared folder %s: path %q must be absolute and plain, such as /shared/%s", s.Name, s.Path, s.Name)
 	}
 	if err := s.Mode.Check(); err != nil {
@@ -65,8 +68,35 @@ func (s Shared) Check() error {
 	return nil
 }
 
-// shared reads [shared].
-func (d *document) shared(v toml.Primitive) []Shared {
+// isFolderName says whether s can be a shared folder's name, which is one in paths, in URLs and in requests.
+func isFolderName(s string) bool {
+	for i, c := range []byte(s) {
+		if letter := c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '_'; !letter && (i == 0 || c != '-' && c != '.') {
+			return false
+		}
+	}
+	return s != "" && len(s) <= maxSharedName
+}
+
+// CheckBeside says which of other folders and mounts lie in the folder's place, or it in theirs.
+func (s Shared) CheckBeside(folders []Shared, mounts []Mount) error {
+	var errs []error
+	check := func(kind, other string) {
+		if within(s.Path, other, "/") || within(other, s.Path, "/") {
+			errs = append(errs, fmt.Errorf("shared folder %s and %s %s overlap: choose paths of which none is in another", s.Path, kind, other))
+		}
+	}
+	for _, o := range folders {
+		check("shared folder", o.Path)
+	}
+	for _, m := range mounts {
+		check("mount", m.Guest)
+	}
+	return errors.Join(errs...)
+}
+
+// shared reads [shared]. Its folders are beside the mounts.
+func (d *document) shared(v toml.Primitive, mounts []Mount) []Shared {
 	var folders []Shared
 	t := d.table("shared", v)
 	for _, name := range d.order(t) {
@@ -88,13 +118,12 @@ func (d *document) shared(v toml.Primitive) []Shared {
 				d.failf(keys[key], "unknown key %q in [%s]: there are path, mode, bytes and inodes", key, where)
 			}
 		}
-		if err := s.Check(); err != nil {
-			d.failf(t[name], "%w", err)
+		err := s.Check()
+		if err == nil {
+			err = s.CheckBeside(folders, mounts)
 		}
-		for _, o := range folders {
-			if within(s.Path, o.Path, "/") || within(o.Path, s.Path, "/") {
-				d.failf(t[name], "shared folders %s and %s overlap: choose paths of which none is in another", o.Path, s.Path)
-			}
+		if err != nil {
+			d.failf(t[name], "%w", err)
 		}
 		folders = append(folders, s)
 	}

@@ -172,8 +172,10 @@ func (t *Table) Network(key string) *Network { return read(t, key, t.doc.network
 // Mailbox are channels; see [Policy].
 func (t *Table) Mailbox(key string) []Channel { return read(t, key, t.doc.mailbox) }
 
-// Shared are shared folders; see [Policy].
-func (t *Table) Shared(key string) []Shared { return read(t, key, t.doc.shared) }
+// Shared are shared folders that have those mounts beside them; see [Policy].
+func (t *Table) Shared(key string, mounts []Mount) []Shared {
+	return read(t, key, func(v toml.Primitive) []Shared { return t.doc.shared(v, mounts) })
+}
 
 // Tools are what may be called; see [Policy]. Nil when the key is missing.
 func (t *Table) Tools(key string) *Tools { return read(t, key, t.doc.tools) }

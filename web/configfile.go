@@ -187,10 +187,11 @@ func (s *Settings) policies(t *limits.Table, getenv func(string) string) map[str
 	out := map[string]Policy{}
 	for _, name := range t.Names() {
 		p := t.Table(name)
+		mounts := p.Mounts("mounts")
 		policy := Policy{
 			Limits: p.Limits("limits"), Max: p.Limits("max"), Env: p.Env("env"), Mounts: map[string]limits.Mount{},
 			MaxRuns: p.Count("max_runs", 1, 10_000), MaxSessions: p.Count("max_sessions", 1, 100_000),
-			Packages: p.Texts("packages"), Review: p.Review("review"), Mailbox: p.Mailbox("mailbox"), Shared: p.Shared("shared"),
+			Packages: p.Texts("packages"), Review: p.Review("review"), Mailbox: p.Mailbox("mailbox"), Shared: p.Shared("shared", mounts),
 			Autopsy: p.Autopsy("autopsy"),
 		}
 		if _, err := mailbox.New(policy.Mailbox...); err != nil {
@@ -206,7 +207,7 @@ func (s *Settings) policies(t *limits.Table, getenv func(string) string) map[str
 		if policy.Network, err = fetch.FromPolicy(p.Network("network"), getenv); err != nil {
 			p.Failf("network", "%w", err)
 		}
-		for _, m := range p.Mounts("mounts") {
+		for _, m := range mounts {
 			policy.Mounts[m.Guest] = m
 		}
 		p.Close()
