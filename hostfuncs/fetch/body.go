@@ -7,15 +7,14 @@ import (
 	"compress/zlib"
 	"errors"
 	"fmt"
+	"github.com/cloche-dev/cloche/limits"
 	"io"
 	"net/http"
 	"strings"
-
-	"github.com/cloche-dev/cloche/limits"
 )
 
 // errCoding is of a body that is coded in a way that is not undone here.
-var errCoding = errors.New("the answer is compressed in a way that cannot be undone here")
+var errCoding = refused("ConnectionError", "the answer is compressed in a way that cannot be undone here")
 
 // decode undoes the compression of an answer. Layers of it are refused: nothing sends them but bombs.
 func decode(h http.Header, body io.Reader) (r io.Reader, decoded bool, err error) {
@@ -68,7 +67,7 @@ func (l *lazy) Read(p []byte) (int, error) {
 	return n, err
 }
 
-var errDamaged = errors.New("the compressed answer is damaged")
+var errDamaged = refused("ConnectionError", "the compressed answer is damaged")
 
 // isTransport says whether an error comes from below the decompressor.
 func isTransport(err error) bool {
@@ -77,14 +76,9 @@ func isTransport(err error) bool {
 		!errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// tooLarge is the error of a body that is larger than may be.
-type tooLarge struct {
-	what  string
-	limit uint64
-}
-
-func (e *tooLarge) Error() string {
-	return fmt.Sprintf("%s more than the limit of %s", e.what, limits.FormatSize(e.limit))
+// tooLarge says that something is larger than may be.
+func tooLarge(what string, limit uint64) string {
+	return fmt.Sprintf("%s more than the limit of %s", what, limits.FormatSize(limit))
 }
 
 // bounded ends with an error where a body passes its limit or the run's.
@@ -98,7 +92,7 @@ type bounded struct {
 func (b *bounded) Read(p []byte) (int, error) {
 	n, err := b.r.Read(p[:min(uint64(len(p)), b.left+1)])
 	if uint64(n) > b.left {
-		return 0, &tooLarge{"the answer has", b.limit}
+		return 0, refused("ConnectionError", "%s", tooLarge("the answer has", b.limit))
 	}
 	b.left -= uint64(n)
 	if e := b.total.take(uint64(n)); e != nil {

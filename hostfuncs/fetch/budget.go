@@ -25,7 +25,7 @@ func (b *budget) take(n uint64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.bytes += n; b.bytes > b.limits.TotalBytes {
-		return &tooLarge{"the bodies of this run's requests have", b.limits.TotalBytes}
+		return refused("ConnectionError", "%s", tooLarge("the bodies of this run's requests have", b.limits.TotalBytes))
 	}
 	return nil
 }

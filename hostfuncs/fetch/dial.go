@@ -3,14 +3,10 @@ package fetch
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
-	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/netip"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -143,60 +139,4 @@ func newTransport(d *dialer) *http.Transport {
 		IdleConnTimeout:        30 * time.Second,
 		MaxResponseHeaderBytes: maxHeaders,
 	}
-}
-
-// failure is what a program is told of a request that failed: a kind and words without a host's address or file. connected says
-// that it was sent.
-func failure(err error, connected bool) (kind, message string) {
-	if b, ok := errors.AsType[*blocked](err); ok {
-		return "PermissionError", b.Error()
-	}
-	if dns, ok := errors.AsType[*net.DNSError](err); ok {
-		name := strings.TrimSuffix(dns.Name, ".")
-		if dns.IsNotFound {
-			return "ResolveError", fmt.Sprintf("there is no host %.100s", name)
-		}
-		return "ResolveError", fmt.Sprintf("the name %.100s cannot be looked up", name)
-	}
-	var timeout net.Error
-	if errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout() {
-		return "TimeoutError", "the request took too long"
-	}
-	if reason := mistrust(err); reason != "" {
-		return "CertificateError", "the server's certificate cannot be trusted: " + reason
-	}
-	_, alert := errors.AsType[tls.AlertError](err)
-	_, noTLS := errors.AsType[tls.RecordHeaderError](err)
-	switch {
-	case noTLS:
-		return "TLSError", "the server does not speak TLS"
-	case alert:
-		return "TLSError", "the server refuses the TLS connection"
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return "ConnectionRefusedError", "the connection was refused"
-	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH):
-		return "ConnectionError", "the network is unreachable"
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
-		return "ConnectionResetError", "the server closed the connection"
-	case connected:
-		return "ProtocolError", "the server's answer is not well-formed HTTP, or its head is too long"
-	}
-	return "ConnectionError", "the request failed"
-}
-
-// mistrust says why a certificate was not accepted, if that is the error.
-func mistrust(err error) string {
-	if _, ok := errors.AsType[x509.HostnameError](err); ok {
-		return "it is for another host"
-	}
-	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.Expired {
-		return "it has expired or is not yet valid"
-	}
-	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-		return "no known authority has signed it"
-	}
-	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		return "it is not valid"
-	}
-	return ""
 }
