@@ -147,6 +147,14 @@ const control = new AbortController();
 setTimeout(() => control.abort(), 30);
 const stuck = new ReadableStream({ pull() { return new Promise(() => {}); } });
 console.log(await fails(() => fetch(BASE + "/form", { method: "POST", duplex: "half", body: stuck, signal: control.signal })));
+const long = new AbortController();
+for (let i = 0; i < 5; i++) {
+  const body = new ReadableStream({ start(c) { c.enqueue(new TextEncoder().encode("part")); c.close(); } });
+  await (await fetch(BASE + "/form", { method: "POST", duplex: "half", body, signal: long.signal })).text();
+  await fails(() => fetch("http://127.0.0.1:1/", { method: "POST", duplex: "half", body: new ReadableStream({ start(c) { c.error(1); } }), signal: long.signal }));
+  await (await fetch(BASE + "/stream", { signal: long.signal })).body.cancel();
+}
+console.log(require("events").getEventListeners(long.signal, "abort").length, "listeners are left");
 const r = await fetch(BASE + "/json");
 console.log(await fails(() => r.headers.set("a", "b")), r.body instanceof ReadableStream, r.bodyUsed);
 r.body.getReader();
@@ -156,7 +164,7 @@ const blob = URL.createObjectURL(new Blob(["bb"], { type: "text/q" }));
 console.log(await (await fetch(blob)).text(), (URL.revokeObjectURL(blob), await fails(() => fetch(blob))));
 console.log(await fails(() => fetch("file:///etc/passwd")), await fails(() => fetch(BASE, { method: "TRACE" })), await fails(() => fetch(BASE, { redirect: "maybe" })));
 `})
-	want := "6\n1048576 1048576\n1048576\nxyz\nTypeError\nAbortError\nTypeError true false\nTypeError\nhi text/plain;charset=US-ASCII\nbb TypeError\nTypeError TypeError TypeError\n"
+	want := "6\n1048576 1048576\n1048576\nxyz\nTypeError\nAbortError\n0 listeners are left\nTypeError true false\nTypeError\nhi text/plain;charset=US-ASCII\nbb TypeError\nTypeError TypeError TypeError\n"
 	if d := cmp.Diff(want, res.Stdout); d != "" {
 		t.Errorf("stdout (-want +got):\n%s%s", d, res.Stderr)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -15,6 +16,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/cloche-dev/cloche/hostfuncs/fetch"
+	"github.com/cloche-dev/cloche/hostfuncs/fetch/fetchtest"
 )
 
 // TestSecretForms: a server that gives a secret back in a form of its own does not give it to the program, whatever is around it
@@ -109,6 +111,57 @@ func TestSecretElsewhere(t *testing.T) {
 	g.fails(m{"url": other.URL}, "", "cannot be undone")
 	if strings.Contains(fmt.Sprint(told), token) || strings.Contains(fmt.Sprint(g.client.Records()), token) {
 		t.Errorf("the secret went to %q, records %+v", told, g.client.Records())
+	}
+}
+
+// TestSecretParts: wherever an answer repeats a secret beside its body, and wherever it is cut off, the program does not see it.
+func TestSecretParts(t *testing.T) {
+	const token = "Zq7KpL2mXw9RtB4v"
+	s := fetchtest.Raw(t, func(c net.Conn, r *http.Request) {
+		kilo := strings.Repeat("k", 1000)
+		ok := "HTTP/1.1 200 OK\r\n"
+		answers := map[string]string{
+			"/status":      "HTTP/1.1 200 it is " + token + "\r\nContent-Length: 0\r\n\r\n",
+			"/name":        ok + token + ": x\r\nContent-Length: 0\r\n\r\n",
+			"/name-part":   ok + "X-" + token + "-y: x\r\nContent-Length: 0\r\n\r\n",
+			"/value":       ok + "X: a" + token + "b\r\nSet-Cookie: t=" + token + "\r\nContent-Length: 0\r\n\r\n",
+			"/type":        ok + "Content-Type: text/" + token + "\r\nContent-Length: 0\r\n\r\n",
+			"/trailer":     ok + "Trailer: " + token + "\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n" + token + ": " + token + "\r\n\r\n",
+			"/extension":   ok + "Transfer-Encoding: chunked\r\n\r\n1;" + token + "=" + token + "\r\nx\r\n0\r\n\r\n",
+			"/chunks":      ok + "Transfer-Encoding: chunked\r\n\r\n8\r\n" + token[:8] + "\r\n8\r\n" + token[8:] + "\r\n0\r\n\r\n",
+			"/redirect":    "HTTP/1.1 302 Found\r\nLocation: /x?" + token + "\r\nContent-Length: 0\r\n\r\n",
+			"/redirect-to": "HTTP/1.1 302 Found\r\nLocation: http://" + token + ".example/\r\nContent-Length: 0\r\n\r\n",
+			"/malformed":   "HTTP/1.1 " + token + "\r\n" + token + "\r\n\r\n",
+			"/coding":      ok + "Content-Encoding: " + token + "\r\nContent-Length: 1\r\n\r\nx",
+			"/length":      ok + "Content-Length: " + token + "\r\n\r\nx",
+			"/te":          ok + "Transfer-Encoding: " + token + "\r\n\r\nx",
+			"/cut":         ok + "Content-Length: 2000\r\n\r\n" + kilo + token[:len(token)-1],
+			"/cut-chunks":  ok + "Transfer-Encoding: chunked\r\n\r\n400\r\n" + kilo + token[:len(token)-1],
+			"/short":       ok + "Content-Length: 1015\r\n\r\n" + kilo + token,
+			"/too-long":    ok + fmt.Sprintf("Content-Length: 5000\r\n\r\n%s%s%s", strings.Repeat("k", 4096-8), token, strings.Repeat("k", 888)),
+			"/continue":    "HTTP/1.1 103 Early Hints\r\nLink: <" + token + ">\r\n\r\n" + ok + "Content-Length: 1\r\n\r\nx",
+		}
+		io.WriteString(c, answers[r.URL.Path])
+	})
+	p := policy(t, "127.0.0.1:*")
+	p.Limits.ResponseBytes = 4096
+	p.Secrets = []fetch.Secret{{For: policy(t, s).Allow[0], Header: "Authorization", Value: "Bearer " + token}}
+	for _, path := range strings.Fields("status name name-part value type trailer extension chunks redirect redirect-to malformed coding length te cut cut-chunks short too-long continue") {
+		for _, redirect := range []string{"follow", "manual", "error"} {
+			g := newGuest(t, p)
+			a, err := g.head(m{"url": s + "/" + path, "redirect": redirect}, "")
+			body := ""
+			for err == nil && a.Stream != 0 {
+				var piece []byte
+				if piece, err = g.read(a.Stream, nil); len(piece) == 0 {
+					break
+				}
+				body += string(piece)
+			}
+			if seen := strings.ToLower(fmt.Sprintf("%+v %s %v %+v", a, body, err, g.client.Records())); strings.Contains(seen, strings.ToLower(token[:4])) || strings.Contains(seen, strings.ToLower(token[8:])) {
+				t.Errorf("%s: %s", path, seen)
+			}
+		}
 	}
 }
 

@@ -49,18 +49,20 @@ type lazy struct {
 	r    io.Reader
 }
 
-func (l *lazy) Read(p []byte) (int, error) {
+func (l *lazy) Read(p []byte) (n int, err error) {
 	if l.r == nil {
 		b := bufio.NewReader(l.body)
 		if _, err := b.Peek(1); err != nil {
 			return 0, err
 		}
-		var err error
-		if l.r, err = l.open(b); err != nil {
-			return 0, errDamaged
+		var r io.Reader
+		if r, err = l.open(b); err == nil {
+			l.r = r
 		}
 	}
-	n, err := l.r.Read(p)
+	if err == nil {
+		n, err = l.r.Read(p)
+	}
 	if err != nil && err != io.EOF && !isTransport(err) {
 		err = errDamaged
 	}

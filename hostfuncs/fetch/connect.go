@@ -107,11 +107,12 @@ func (j *journey) connect(ctx context.Context, payload int) ([]byte, error) {
 		return c.calls.Now(payload, r.async, func(context.Context) ([]byte, error) { return nil, nil }, j.end)
 	}
 	work := func(ctx context.Context) ([]byte, error) {
+		patience := c.limits.Timeout
 		if r.timeout > 0 {
-			var stop context.CancelFunc
-			ctx, stop = context.WithTimeout(ctx, r.timeout)
-			defer stop()
+			patience = min(patience, r.timeout)
 		}
+		ctx, stop := context.WithTimeout(ctx, patience)
+		defer stop()
 		return nil, j.reach(ctx, t, v)
 	}
 	return c.calls.Do(ctx, payload, r.async, work, j.end)

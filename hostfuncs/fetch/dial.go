@@ -3,6 +3,7 @@ package fetch
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -67,6 +68,8 @@ func (d *dialer) dial(ctx context.Context, _, hostPort string) (net.Conn, error)
 	return nil, last
 }
 
+var errHandshake = errors.New("TLS handshake")
+
 // dialTLS connects to a host and port, and makes the connection safe.
 func (d *dialer) dialTLS(ctx context.Context, network, hostPort string) (net.Conn, error) {
 	if conn := d.connections.take(server("https", hostPort), d); conn != nil {
@@ -85,7 +88,7 @@ func (d *dialer) dialTLS(ctx context.Context, network, hostPort string) (net.Con
 	safe := tls.Client(conn, &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: d.policy.Roots, ServerName: host})
 	if err := safe.HandshakeContext(ctx); err != nil {
 		_ = conn.Close()
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", errHandshake, err)
 	}
 	return safe, nil
 }

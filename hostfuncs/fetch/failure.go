@@ -68,12 +68,12 @@ func failure(err error, sent bool) (kind, message string) {
 	if reason := mistrust(err); reason != "" {
 		return "CertificateError", "the server's certificate cannot be trusted: " + reason
 	}
-	_, alert := errors.AsType[tls.AlertError](err)
+	remote, isOp := errors.AsType[*net.OpError](err)
 	_, noTLS := errors.AsType[tls.RecordHeaderError](err)
 	switch {
 	case noTLS:
 		return "TLSError", "the server does not speak TLS"
-	case alert:
+	case isOp && remote.Op == "remote error": // an alert, as crypto/tls has it
 		return "TLSError", "the server refuses the TLS connection"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "ConnectionRefusedError", "the connection was refused"
@@ -81,6 +81,8 @@ func failure(err error, sent bool) (kind, message string) {
 		return "ConnectionError", "the network is unreachable"
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		return "ConnectionResetError", "the server closed the connection"
+	case errors.Is(err, errHandshake):
+		return "TLSError", "the TLS handshake failed"
 	case sent:
 		return "ProtocolError", "the server's answer is not well-formed HTTP, or its head is too long"
 	}

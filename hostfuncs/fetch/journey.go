@@ -88,7 +88,11 @@ func (j *journey) work(ctx context.Context) (first []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return j.receive(all, res, stop)
+	first, err = j.receive(all, res, stop)
+	if refusal, ok := errors.AsType[*hostfuncs.Refusal](err); ok {
+		j.last(func(r *hostfuncs.HTTPRequest) { r.Reason = refusal.Message })
+	}
+	return first, err
 }
 
 // follow sends the request, and follows redirects as the program wants.
@@ -192,9 +196,10 @@ func (j *journey) send(ctx context.Context, method string, t target, header http
 	}
 	c.policy.addSecrets(method, t, req.Header)
 	res, err = c.transport(v.open).RoundTrip(req)
-	if err == nil && res.StatusCode == http.StatusSwitchingProtocols {
-		res.Body.Close()
-		err = errors.New("the server changes the protocol")
+	if err == nil {
+		if err = checkHead(res); err != nil {
+			res.Body.Close()
+		}
 	}
 	if err != nil {
 		err = j.client.failed(ctx, err, connected)
@@ -205,6 +210,22 @@ func (j *journey) send(ctx context.Context, method string, t target, header http
 	}
 	j.last(func(r *hostfuncs.HTTPRequest) { r.Status = res.StatusCode })
 	return res, nil
+}
+
+// checkHead refuses what of heads is not HTTP/1, or leaves it, and net/http takes.
+func checkHead(res *http.Response) error {
+	switch {
+	case res.ProtoMajor != 1 || res.StatusCode < 100:
+		return errors.New("no status line of HTTP/1")
+	case res.StatusCode == http.StatusSwitchingProtocols:
+		return errors.New("the server changes the protocol")
+	}
+	for name := range res.Header {
+		if !isToken(name) {
+			return errors.New("a header has a name that is none")
+		}
+	}
+	return nil
 }
 
 // deny refuses a hop, and notes it.
@@ -241,7 +262,7 @@ func (j *journey) receive(ctx context.Context, res *http.Response, stop context.
 		return nil, refused("ConnectionError", "the answer has more than %d headers", maxAnswerFields)
 	}
 	for i := range h {
-		h[i][0], h[i][1] = c.mask.text(h[i][0]), c.mask.text(h[i][1])
+		h[i][0], h[i][1] = c.mask.name(h[i][0]), c.mask.text(h[i][1])
 	}
 	reason := ""
 	if len(res.Status) > 4 {

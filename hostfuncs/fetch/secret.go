@@ -176,12 +176,24 @@ func (m *mask) hide(b []byte) {
 			if i < 0 {
 				break
 			}
-			for j := range t {
-				b[at+i+j] = '*'
-			}
+			stars(b[at+i:][:len(t)])
 			at += i + len(t)
 		}
 	}
+}
+
+func stars(b []byte) {
+	for i := range b {
+		b[i] = '*'
+	}
+}
+
+// name is the name of a header with stars. Its letters may have come in another case.
+func (m *mask) name(s string) string {
+	if lower := strings.ToLower(s); m.covers(lower) {
+		return m.text(lower)
+	}
+	return m.text(s)
 }
 
 // covers says whether there is anything to hide in s.
@@ -205,7 +217,8 @@ func (m *mask) reader(r io.Reader) io.Reader {
 	return &maskReader{mask: m, from: r, chunk: make([]byte, 32<<10)}
 }
 
-// maskReader holds back the end of what it has read as long as that may be the beginning of a text.
+// maskReader holds back the end of what it has read as long as that may be the beginning of a text, for good if the rest does not come: a
+// program may choose where an answer is too long.
 type maskReader struct {
 	*mask
 	from  io.Reader
@@ -225,8 +238,12 @@ func (r *maskReader) Read(p []byte) (int, error) {
 		r.err = err
 		r.hide(r.buf)
 		r.clear = len(r.buf)
-		if err == nil {
-			r.clear -= r.started(r.buf)
+		end := r.buf[len(r.buf)-r.started(r.buf):]
+		switch {
+		case err != io.EOF: // more comes, or what is missing was cut off
+			r.clear -= len(end)
+		case len(end) >= minSecret/2:
+			stars(end)
 		}
 	}
 	n := copy(p, r.buf[:r.clear])

@@ -498,15 +498,20 @@
       try {
         id = cloche.ask(op, header, bytes, take);
       } catch (cause) {
+        signal?.removeEventListener?.("abort", abort);
         reject(new TypeError(`${words}: the host's answer is malformed`, { cause }));
       }
     });
   }
 
-  const race = Promise.race.bind(Promise);
-  const aborted = (signal) => new Promise((_, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-  });
+  // What a promise gives, unless a signal is aborted first.
+  function unlessAborted(signal, promise) {
+    return new Promise((resolve, reject) => {
+      const abort = () => reject(signal.reason);
+      signal.addEventListener("abort", abort, { once: true });
+      promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+    });
+  }
 
   // The answer to a data: URL, which nobody need be asked for (Fetch, "data: URL processor").
   function fromData(url) {
@@ -554,7 +559,7 @@
     let { bytes, source, stream } = contentOf(request);
     if (source !== undefined || stream !== undefined) {
       try {
-        bytes = await race([gather(source ?? stream), aborted(signal)]);
+        bytes = await unlessAborted(signal, gather(source ?? stream));
       } catch (cause) {
         if (signal.aborted) throw signal.reason;
         throw new TypeError("fetch failed", { cause });
