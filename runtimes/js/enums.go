@@ -9,13 +9,13 @@ const maxInlined = 16 << 20
 // of others (enum A { a = 'xxxx', b = a + a, c = b + b }: they double with each name) and writes a value wherever it
 // is used, so that 300 bytes of source could take all of the host's memory. It may count too much, never too little.
 func enumsTooLarge(src string) bool {
-	e := enumReader{scanner: scanner{src: src}, names: map[string]bool{}}
+	e := enumReader{scanner: scanner{src: src, careful: true}, names: map[string]bool{}}
 	e.read()
 	if e.largest == 0 {
 		return false
 	}
 	uses := 0
-	for s := (scanner{src: src}); ; {
+	for s := (scanner{src: src, careful: true}); ; {
 		value := s.value
 		t := s.next()
 		if t.kind == tokEOF {

@@ -41,7 +41,7 @@ var keepExports = []string{
 	"qjs_set_interrupt_handler", "qjs_set_promise_rejection_handler", "qjs_set_module_loader",
 	"qjs_new_host_function", "qjs_get_undefined", "qjs_new_number", "qjs_new_string", "qjs_new_array_buffer",
 	"qjs_free_value", "qjs_dup_value",
-	"JS_Call", "JS_DeleteProperty", "JS_Eval", "JS_EvalFunction", "JS_ExecutePendingJob", "JS_FreeAtom",
+	"JS_Call", "JS_DeleteProperty", "JS_Eval2", "JS_EvalFunction", "JS_ExecutePendingJob", "JS_FreeAtom",
 	"JS_FreeCString", "JS_FreeValue", "JS_GetArrayBuffer", "JS_GetException", "JS_GetGlobalObject",
 	"JS_GetPropertyStr", "JS_HasProperty", "JS_IsJobPending", "JS_IsPromise", "JS_NewAtomLen",
 	"JS_NewSettledPromise", "JS_NewStringLen", "JS_ParseJSON", "JS_PromiseMarkAsHandled", "JS_PromiseResult", "JS_PromiseState", "JS_RunGC",
@@ -178,7 +178,7 @@ var guestFiles embed.FS
 var guestOrder = []string{
 	"core.js", "language.js", "inspect.js", "errors.js", "messages.js", "console.js", "timers.js", "events.js", "encoding.js", "buffer.js", "web.js",
 	"url.js", "clone.js", "locales.js", "intl.js", "path.js", "util.js", "assert.js", "fs.js", "crypto.js", "calls.js", "webstreams.js", "fetch.js", "tools.js", "process.js", "stream.js", "zlib.js", "cipher.js",
-	"modules.js", "autopsy.js",
+	"testing.js", "modules.js", "autopsy.js",
 }
 
 // Boot implements [runtimes.Driver].
@@ -575,6 +575,8 @@ type turn struct {
 	calls  bool // the host is doing something for the program
 	// suspendable says that the turn can go on later from where it waits; suspended, that it is to.
 	suspendable, suspended bool
+	// valueless says that the script has no last value to show: it ran as a function.
+	valueless bool
 
 	rejections []rejection
 	imports    []importDecl // of the main script

@@ -17,8 +17,8 @@ import (
 // builtins are the node: modules, which the image holds ready. Each has an object of its name in guest/modules.js.
 var builtins = []string{
 	"assert", "assert/strict", "buffer", "console", "crypto", "events", "fs", "fs/promises", "module", "os", "path", "path/posix",
-	"perf_hooks", "process", "querystring", "readline", "readline/promises", "stream", "stream/promises", "stream/web", "string_decoder", "timers",
-	"timers/promises", "tty", "url", "util", "util/types", "zlib", "async_hooks", "worker_threads", "child_process",
+	"perf_hooks", "process", "querystring", "readline", "readline/promises", "stream", "stream/promises", "stream/web", "string_decoder", "test",
+	"timers", "timers/promises", "tty", "url", "util", "util/types", "zlib", "async_hooks", "worker_threads", "child_process",
 }
 
 // refused are node: modules that cannot be here, with the reason.
@@ -54,7 +54,7 @@ func (s *turn) resolve(base, spec, kind string) (string, error) {
 		code = "MODULE_NOT_FOUND"
 	}
 	name, isNode := strings.CutPrefix(spec, "node:")
-	if slices.Contains(builtins, name) {
+	if slices.Contains(builtins, name) && (isNode || name != "test") { // which has no other name than node:test
 		return "node:" + name, nil
 	}
 	if why, ok := refused[name]; ok {

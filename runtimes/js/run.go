@@ -20,7 +20,10 @@ const (
 )
 
 // eval runs or compiles source. The caller owns the value; an exception is pending when it is one.
-func (in *interp) eval(src, name string, flags int) value {
+func (in *interp) eval(src, name string, flags int) value { return in.evalAt(src, name, flags, 1) }
+
+// evalAt is eval of a source whose first line has another number than 1, but not 0.
+func (in *interp) evalAt(src, name string, flags, line int) value {
 	p, temp := in.text(src)
 	if p == 0 {
 		return value(in.call("JS_ThrowOutOfMemory", uint64(in.b.Ctx)))
@@ -30,7 +33,11 @@ func (in *interp) eval(src, name string, flags int) value {
 	}
 	b := in.view(in.b.Name, uint32(len(name)+1))
 	b[copy(b, name)] = 0
-	v := value(in.call("JS_Eval", uint64(in.b.Ctx), uint64(p), uint64(len(src)), uint64(in.b.Name), uint64(flags)))
+	options := in.view(in.b.Cell, cellSize) // JSEvalOptions
+	for i, n := range [...]uint32{1, uint32(flags), in.b.Name, uint32(int32(line))} {
+		binary.LittleEndian.PutUint32(options[4*i:], n)
+	}
+	v := value(in.call("JS_Eval2", uint64(in.b.Ctx), uint64(p), uint64(len(src)), uint64(in.b.Cell)))
 	if temp {
 		in.release(p)
 	}
@@ -173,7 +180,7 @@ func (in *interp) run(s *turn) (runtimes.Outcome, error) {
 	}
 	if len(s.Deny) > 0 {
 		if found := review(src, s.imports, s.Deny, in.look); len(found) > 0 {
-			fn := in.eval(src, s.name(), flags|evalCompileOnly)
+			fn, _ := in.compileMain(src, s.name(), flags)
 			if fn.exception() { // which is told as ever
 				return in.stopped(s)
 			}
@@ -186,14 +193,13 @@ func (in *interp) run(s *turn) (runtimes.Outcome, error) {
 	if in.reveal(src, nodeNames) {
 		return in.stopped(s)
 	}
-	if !s.Session && !module {
-		return in.finish(s, in.eval(src, s.name(), flags), s.Module, flags&evalAsync != 0)
-	}
-	fn := in.eval(src, s.name(), flags|evalCompileOnly)
+	fn, asFunction := in.compileMain(src, s.name(), flags)
 	if fn.exception() {
 		return in.stopped(s)
 	}
-	in.redeclare(fn)
+	if s.Session || module {
+		in.redeclare(fn)
+	}
 	if len(s.imports) > 0 {
 		if out, ended, err := in.link(s); ended {
 			in.free(fn)
@@ -201,8 +207,39 @@ func (in *interp) run(s *turn) (runtimes.Outcome, error) {
 		}
 	}
 	v := value(in.call("JS_EvalFunction", uint64(in.b.Ctx), uint64(fn)))
+	if asFunction && !v.exception() {
+		s.valueless = true
+		all := v
+		v = in.invoke(all)
+		in.free(all)
+	}
 	return in.finish(s, v, module || s.Module, flags&evalAsync != 0)
 }
+
+// compileMain compiles a main script. One that returns outside of a function, as CommonJS files may, becomes a script whose
+// value is a function that does it all: its names are its own then, and its last statement has no value.
+func (in *interp) compileMain(src, name string, flags int) (fn value, asFunction bool) {
+	fn = in.eval(src, name, flags|evalCompileOnly)
+	if !fn.exception() || flags&evalStrict != 0 || !strings.Contains(src, "return") {
+		return fn, false
+	}
+	e := in.takeException()
+	message := in.property(e, "message")
+	text, _ := in.stringOf(message, maxName)
+	in.free(message)
+	if text != returnOutside {
+		return value(in.call("JS_Throw", uint64(in.b.Ctx), uint64(e))), false
+	}
+	in.free(e)
+	begin := "(function () {\n\n"
+	if flags&evalAsync != 0 {
+		begin = "(async function () {\n\n"
+	}
+	return in.evalAt(begin+src+"\n})", name, evalCompileOnly, -1), true // so that its own first line is 1
+}
+
+// returnOutside is the interpreter's message for a return outside of a function.
+const returnOutside = "return not in a function"
 
 // redeclare makes the top-level declarations of the compiled script fn lawful whatever earlier turns
 // declared: it removes their let, const and class of the same names, and switches off the script's
@@ -322,6 +359,10 @@ func (in *interp) finish(s *turn, v value, module, async bool) (runtimes.Outcome
 		in.free(v)
 		v = r
 	}
+	if s.valueless {
+		in.free(v)
+		v = undefined
+	}
 	if err := in.display(s, v); err != nil {
 		return runtimes.Outcome{}, err
 	}
@@ -336,11 +377,13 @@ type suspension struct {
 	ExitCode int   `json:"exit_code"`
 	CodeSet  bool  `json:"code_set"`
 	Listens  bool  `json:"listens"`
+	// Valueless: see turn.
+	Valueless bool `json:"valueless,omitempty"`
 }
 
 // suspend leaves a turn whose main script gave v as it is.
 func (in *interp) suspend(s *turn, v value, async bool) (json.RawMessage, error) {
-	return json.Marshal(suspension{v, async, s.exitCode, s.codeSet, s.listens})
+	return json.Marshal(suspension{v, async, s.exitCode, s.codeSet, s.listens, s.valueless})
 }
 
 // resume goes on with a suspended turn.
@@ -349,7 +392,7 @@ func (in *interp) resume(s *turn) (runtimes.Outcome, error) {
 	if err := json.Unmarshal(s.Resume, &p); err != nil {
 		return runtimes.Outcome{}, fmt.Errorf("resume the turn: %w", err)
 	}
-	s.exitCode, s.codeSet, s.listens, s.calls = p.ExitCode, p.CodeSet, p.Listens, true
+	s.exitCode, s.codeSet, s.listens, s.calls, s.valueless = p.ExitCode, p.CodeSet, p.Listens, true, p.Valueless
 	return in.finish(s, p.Value, false, p.Async)
 }
 

@@ -34,7 +34,9 @@ func (e *syntaxError) Error() string {
 // processor; see strip for who waits for it.
 const (
 	maxTypeScript = 128 << 10 // bytes
-	maxNesting    = 32        // as nesting counts it; code that people write stays below 20
+	maxNesting    = 32        // as tooDeep counts it; code that people write stays below 20
+	// maxJSX is smaller, since tooDeep does not know what is text in JSX: brackets can hide in what it takes for strings.
+	maxJSX = 2 << 10
 )
 
 // stripTypes turns TypeScript into JavaScript in which statements begin on the line where they were, and what is on that
@@ -45,18 +47,15 @@ func stripTypes(source, name string) (string, error) {
 	if len(source) > maxTypeScript {
 		return "", &syntaxError{File: name, Line: 1, Column: 1, Text: fmt.Sprintf("%d bytes of TypeScript are more than %d", len(source), maxTypeScript)}
 	}
-	if line, long := tooDeep(source, maxNesting); line > 0 {
-		text := fmt.Sprintf("TypeScript nested deeper than %d levels", maxNesting)
-		if long {
-			text = fmt.Sprintf("more than %d links, else ifs or added strings in one statement", maxLinks)
-		}
-		return "", &syntaxError{File: name, Line: line, Column: 1, Text: text}
+	if e := tooDeep(source, maxNesting); e.line > 0 {
+		return "", &syntaxError{File: name, Line: e.line, Column: 1, Text: e.why}
 	}
 	if enumsTooLarge(source) {
 		return "", &syntaxError{File: name, Line: 1, Column: 1, Text: fmt.Sprintf("the values of the enums are more than %d MiB together", maxInlined>>20)}
 	}
 	loader := api.LoaderTS
-	if ext := path.Ext(name); strings.HasSuffix(ext, "x") {
+	jsx := strings.HasSuffix(path.Ext(name), "x")
+	if jsx && len(source) <= maxJSX {
 		loader = api.LoaderTSX
 	}
 	r := api.Transform(source, api.TransformOptions{
@@ -68,6 +67,9 @@ func stripTypes(source, name string) (string, error) {
 	if len(r.Errors) > 0 {
 		m := r.Errors[0]
 		e := &syntaxError{File: name, Line: 1, Column: 1, Text: m.Text}
+		if jsx && loader == api.LoaderTS {
+			e.Text += fmt.Sprintf(" (JSX is read in files of up to %d bytes)", maxJSX)
+		}
 		if l := m.Location; l != nil {
 			e.Line, e.Column, e.Source = l.Line, l.Column+1, l.LineText
 		}

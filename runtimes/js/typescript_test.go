@@ -72,6 +72,9 @@ func TestStripTypesErrors(t *testing.T) {
 	if _, err := stripTypes(strings.Repeat(" ", maxTypeScript+1), "big.ts"); err == nil {
 		t.Error("too much source was taken")
 	}
+	if _, err := stripTypes("const e = <b>x</b>;"+strings.Repeat(" ", maxJSX), "v.tsx"); err == nil || !strings.Contains(err.Error(), "JSX is read in files of up to 2048 bytes") {
+		t.Errorf("long JSX: %v", err)
+	}
 	if out, err := stripTypes("const e = <b>x</b>", "v.tsx"); err != nil || !strings.Contains(out, "React.createElement") {
 		t.Errorf("JSX: %q, %v", out, err)
 	}
@@ -82,18 +85,20 @@ func TestTooDeep(t *testing.T) {
 	const n = maxNesting + 1
 	repeat := func(s string) string { return strings.Repeat(s, n) }
 	long := func(s string) string { return strings.Repeat(s, maxLinks+2) }
+	many := func(s string) string { return strings.Repeat(s, maxCheap+1) }
 	for _, src := range []string{
-		repeat("("), repeat("["), repeat("{"), repeat("`${"), repeat("({a:"), repeat("[..."), "let x: " + repeat("A<"), "let x: " + repeat("(a)=>") + "A",
+		repeat("("), repeat("["), repeat("{"), repeat("`${"), repeat("({a:"), repeat("[..."), "let x: " + many("A<"), "let x: " + many("A<B,"), "let x: " + repeat("(a)=>") + "A",
 		repeat("!") + "1", repeat("- ") + "1", repeat("a=>") + "1", repeat("a=>\n") + "1", repeat("async a=>") + "1", repeat("a=") + "1", repeat("a\n=") + "1",
-		repeat("a?") + "1" + repeat(":1"), "a" + repeat("?b:c"), "a" + repeat("**a"), repeat("if(1)") + ";", repeat("if(1)\n") + ";", repeat("while(1)") + ";",
+		many("a?") + "1" + many(":1"), "a" + many("?b:c"), many("a?(b"), strings.Repeat("(a?(b):c=>", 9), strings.Repeat("(a?async(b):c=>", 9), "a" + many("?b\nin c"), "a" + many("?function(){}\n"), "a" + repeat("**a"), repeat("if(1)") + ";", repeat("if(1)\n") + ";", repeat("while(1)") + ";",
 		repeat("for(;;)") + ";", repeat("do "), repeat("l:") + ";", repeat("l:\n") + ";", repeat("new ") + "a", repeat("await ") + "1", repeat("typeof ") + "1",
 		"function* g(){" + repeat("yield ") + "1}", repeat("function f(){"), repeat("x=function(){"), repeat("class A{static x="), repeat("class extends "),
-		"type X=" + repeat("A extends B?C:") + "D", "let x: " + repeat("keyof ") + "A", repeat("<any>") + "x", repeat("<a>"), repeat("<a>{"),
+		"type X=" + repeat("A extends B?C:") + "D", "let x: " + repeat("keyof ") + "A", "let x: " + repeat("keyof\n") + "A", repeat("<a>{"),
+		repeat("x=>function(){}\n||"), repeat("if(a){}else for(;;)"), "if(a){}" + repeat("else do if(a){}"), "a" + repeat("** -a"), "a&&" + repeat("!") + "b",
 		"a" + long(".b"), "a" + long("?.b"), "a" + long("()"), "a" + long("?.()"), "a" + long("[0]"), "a" + long("``"), "a" + long(".b(c)"), "a" + long("\n.b"), "(a" + long(".b") + ")",
 		"a" + repeat("=b==c"), "`${a}" + repeat("${a?b:`${") + "1", repeat("!!="),
 		long("if(a);else ") + ";", long("if(a){}else "), long("'a'+") + "b", "a" + long("+'a'"), "a" + long("+`a`") + "+b",
 	} {
-		if line, _ := tooDeep(src, maxNesting); line == 0 {
+		if tooDeep(src, maxNesting).line == 0 {
 			t.Errorf("not too deep: %.60q", src)
 		}
 	}
@@ -101,10 +106,12 @@ func TestTooDeep(t *testing.T) {
 		"1" + repeat("+a") + repeat("+a"), "a" + repeat(".b()"), "a" + repeat(",a"), "if(a){}" + repeat("else if(a){}"), "let x: A" + repeat("[]"),
 		long("x = 'a' + b + 'c';"), long("a.b(c);"), long("a.b(c)\n"), "a" + long("+b.c()"), "f(" + long("a.b,") + ")", long("function f() { if (a) {} else if (b) {} }\n"),
 		"a" + repeat("||b===1") + repeat("&&b!=c"), "switch(a){" + repeat("case 1:\n") + "}", "`" + repeat("<b>${a ? b : c.map((d) => d)}</b>") + "`",
+		repeat("!a&&") + "b", repeat("typeof a === b || "), repeat("a<1&&") + "b", repeat("a??") + "b", "a" + repeat("?b:c"), "a" + repeat("?f(b):c"), repeat("let x: Map<A, B<C>>\n"), "x!" + repeat("/2"),
+		repeat("const a = b ? c ? d : e : f\n"), "f(" + repeat("a! as B<C>,") + ")", "const r = /[(]/; i++ / 2", "(a + b)\n/ 2", repeat("if (a) { b } else { c }\nd\n"),
 		repeat("let a = b ? c : d\nfoo(a)\nif (x) { y = 1 }\n"), repeat("const f = (x: number) => x + 1;\n"), "[" + repeat("{ a: 1, b: [2] },") + "]",
 	} {
-		if line, _ := tooDeep(src, maxNesting); line != 0 {
-			t.Errorf("too deep at line %d: %.60q", line, src)
+		if e := tooDeep(src, maxNesting); e.line != 0 {
+			t.Errorf("too deep at line %d (%s): %.60q", e.line, e.why, src)
 		}
 	}
 	_, err := stripTypes("\n"+repeat("a=>")+"1", "deep.ts")
@@ -115,6 +122,20 @@ func TestTooDeep(t *testing.T) {
 	_, err = stripTypes("\na"+long(".b"), "long.ts")
 	if !errors.As(err, &e) || e.Line != 2 || e.Text != "more than 1000 links, else ifs or added strings in one statement" {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestTooDeepHidden: nothing hides from the count in what may be read in two ways.
+func TestTooDeepHidden(t *testing.T) {
+	deep := strings.Repeat("(()=>", maxNesting+1)
+	for _, src := range []string{
+		"var of = 1; of /" + deep + "/ 1", "x! /" + deep + "/ 1", "x = class {} /" + deep + "/ 1", "x = function () {} /" + deep + "/ 1", "f<number> /" + deep + "/ 1",
+		"type A = B\n/\"/;" + deep + "\"\"", "break\n/\"/;" + deep + "\"\"", "for await (a of b) /\"/;" + deep + "\"\"", "a\n++/\"/;" + deep + "\"\"", "a\n!/\"/;" + deep + "\"\"",
+		"return\u00a0/\"/;" + deep + "\"\"", "// \u2028" + deep, "\"\\\r\n \"" + deep + "\"\"", "<!-- `\n" + deep + "`", "\n--> `\n" + deep + "`", "await /" + deep + "/ 1", "yield /" + deep + "/ 1",
+	} {
+		if tooDeep(src, maxNesting).line == 0 {
+			t.Errorf("it was not seen: %.60q", src)
+		}
 	}
 }
 

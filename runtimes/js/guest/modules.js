@@ -30,6 +30,7 @@
     "stream/promises": cloche.stream.promises,
     "stream/web": cloche.webStreams,
     "string_decoder": { StringDecoder: cloche.StringDecoder },
+    "test": cloche.test,
     "timers": timersModule,
     "timers/promises": cloche.timersPromises,
     "tty": { isatty: () => false },
