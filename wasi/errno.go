@@ -103,6 +103,10 @@ func (s *State) errno(err error) Errno {
 	if err == nil {
 		return ErrnoSuccess
 	}
+	return s.refused(err)
+}
+
+func (s *State) refused(err error) Errno {
 	errno := toErrno(err)
 	if e, ok := err.(vfs.Error); ok && s.reached != nil {
 		if r := ResourceOf(e); r != 0 {

@@ -292,7 +292,11 @@ func (s *State) begin(m guestMemory, iovsOff, iovsLen, resultOff uint64) (result
 
 // finish stores how many bytes were moved. An error counts only when there were none: else the next call meets it.
 func (s *State) finish(result []byte, n int, errno Errno) Errno {
-	clear(s.buffers)
+	if len(s.buffers) == 1 {
+		s.buffers[0] = nil // costs a tenth of clear
+	} else {
+		clear(s.buffers)
+	}
 	if n == 0 && errno != ErrnoSuccess {
 		return errno
 	}
@@ -300,9 +304,10 @@ func (s *State) finish(result []byte, n int, errno Errno) Errno {
 	return ErrnoSuccess
 }
 
-// eachPiece calls move for the bytes of s.buffers in pieces of at most pieceBytes, until one moves fewer bytes than it
-// was given or fails, and looks between them whether the run may go on.
-func (s *State) eachPiece(ctx context.Context, move func(p []byte) (int, Errno)) (total int, errno Errno) {
+// eachPiece calls move, a method of h, for the bytes of s.buffers and the places in the file from off on, in pieces of at
+// most pieceBytes. It ends when one moves fewer bytes than it was given or fails, and looks between them whether the run
+// may go on.
+func (s *State) eachPiece(ctx context.Context, h *vfs.Handle, off int64, move func(h *vfs.Handle, p []byte, off int64) (int, error)) (total int, errno Errno) {
 	unchecked := 0
 	for _, buf := range s.buffers {
 		for len(buf) > 0 {
@@ -311,28 +316,19 @@ func (s *State) eachPiece(ctx context.Context, move func(p []byte) (int, Errno))
 				unchecked = 0
 			}
 			piece := buf[:min(len(buf), pieceBytes)]
-			n, errno := move(piece)
+			n, err := move(h, piece, off+int64(total))
 			total += n
-			if errno != ErrnoSuccess || n < len(piece) {
-				return total, errno
+			if err != nil && err != io.EOF {
+				return total, s.errno(err)
+			}
+			if n < len(piece) {
+				return total, ErrnoSuccess
 			}
 			unchecked += n
 			buf = buf[n:]
 		}
 	}
 	return total, ErrnoSuccess
-}
-
-// readAt fills p from the file at off; fewer bytes mean its end.
-func readAt(h *vfs.Handle, p []byte, off int64) (int, Errno) {
-	n, err := h.ReadAt(p, off)
-	if err == io.EOF {
-		err = nil
-	}
-	if err != nil {
-		return n, toErrno(err)
-	}
-	return n, ErrnoSuccess
 }
 
 // fdRead implements fd_read: fd, iovs, iovs_len, result offset of the number of bytes. Zero bytes mean the end.
@@ -363,11 +359,8 @@ func fdRead(ctx context.Context, s *State, m guestMemory, p []uint64) Errno {
 	if errno != ErrnoSuccess {
 		return errno
 	}
-	n, errno := s.eachPiece(ctx, func(p []byte) (int, Errno) {
-		n, errno := readAt(h, p, d.offset)
-		d.offset += int64(n)
-		return n, errno
-	})
+	n, errno := s.eachPiece(ctx, h, d.offset, (*vfs.Handle).ReadAt)
+	d.offset += int64(n)
 	return s.finish(result, n, errno)
 }
 
@@ -403,16 +396,11 @@ func fdPread(ctx context.Context, s *State, m guestMemory, p []uint64) Errno {
 	if p[3] > math.MaxInt64 {
 		return ErrnoInval
 	}
-	off := int64(p[3])
 	result, errno := s.begin(m, p[1], p[2], p[4])
 	if errno != ErrnoSuccess {
 		return errno
 	}
-	n, errno := s.eachPiece(ctx, func(p []byte) (int, Errno) {
-		n, errno := readAt(h, p, off)
-		off += int64(n)
-		return n, errno
-	})
+	n, errno := s.eachPiece(ctx, h, int64(p[3]), (*vfs.Handle).ReadAt)
 	return s.finish(result, n, errno)
 }
 
@@ -446,24 +434,28 @@ func fdWrite(ctx context.Context, s *State, m guestMemory, p []uint64) Errno {
 	if errno != ErrnoSuccess {
 		return errno
 	}
-	n, errno := s.eachPiece(ctx, func(p []byte) (int, Errno) {
-		if d.flags&fdflagAppend != 0 {
+	var n int
+	if d.flags&fdflagAppend == 0 {
+		n, errno = s.eachPiece(ctx, h, d.offset, (*vfs.Handle).WriteAt)
+		d.offset += int64(n)
+	} else {
+		n, errno = s.eachPiece(ctx, h, 0, func(h *vfs.Handle, p []byte, _ int64) (int, error) {
 			n, end, err := h.Append(p)
 			if n > 0 {
 				d.offset = end
 			}
-			return n, s.errno(err)
-		}
-		n, err := h.WriteAt(p, d.offset)
-		d.offset += int64(n)
-		return n, s.errno(err)
-	})
-	return s.finish(result, n, syncWrite(d, h, n, errno))
+			return n, err
+		})
+	}
+	if d.flags&(fdflagDsync|fdflagSync) != 0 {
+		errno = syncWrite(d, h, n, errno)
+	}
+	return s.finish(result, n, errno)
 }
 
-// syncWrite brings n written bytes to stable storage if the descriptor's flags want it.
+// syncWrite brings n written bytes to stable storage, as the descriptor's flags want it.
 func syncWrite(d *descriptor, h *vfs.Handle, n int, errno Errno) Errno {
-	if n > 0 && d.flags&(fdflagDsync|fdflagSync) != 0 {
+	if n > 0 {
 		if e := toErrno(h.Sync(d.flags&fdflagSync == 0)); errno == ErrnoSuccess {
 			errno = e
 		}
@@ -478,11 +470,13 @@ const gatherBytes = 16 << 10
 func (s *State) writeOutput(ctx context.Context, w io.Writer) (int, Errno) {
 	switch {
 	case len(s.buffers) == 1 && len(s.buffers[0]) <= pieceBytes:
-		return write(w, s.buffers[0])
+		n, err := write(w, s.buffers[0])
+		return n, toErrno(err)
 	case s.gather():
-		return write(w, s.gathered)
+		n, err := write(w, s.gathered)
+		return n, toErrno(err)
 	}
-	return s.eachPiece(ctx, func(p []byte) (int, Errno) { return write(w, p) })
+	return s.eachPiece(ctx, nil, 0, func(_ *vfs.Handle, p []byte, _ int64) (int, error) { return write(w, p) })
 }
 
 // gather copies the bytes of all buffers into s.gathered, if they are few.
@@ -497,15 +491,15 @@ func (s *State) gather() bool {
 	return true
 }
 
-func write(w io.Writer, p []byte) (int, Errno) {
+func write(w io.Writer, p []byte) (int, error) {
 	if len(p) == 0 {
-		return 0, ErrnoSuccess
+		return 0, nil
 	}
 	n, err := w.Write(p)
 	if n = max(0, min(n, len(p))); err != nil || n < len(p) {
-		return n, ErrnoIo
+		return n, vfs.ErrIO
 	}
-	return n, ErrnoSuccess
+	return n, nil
 }
 
 // fdPwrite implements fd_pwrite: fd, iovs, iovs_len, offset, result offset. It writes at offset even with APPEND
@@ -521,17 +515,15 @@ func fdPwrite(ctx context.Context, s *State, m guestMemory, p []uint64) Errno {
 	if p[3] > math.MaxInt64 {
 		return ErrnoInval
 	}
-	off := int64(p[3])
 	result, errno := s.begin(m, p[1], p[2], p[4])
 	if errno != ErrnoSuccess {
 		return errno
 	}
-	n, errno := s.eachPiece(ctx, func(p []byte) (int, Errno) {
-		n, err := h.WriteAt(p, off)
-		off += int64(n)
-		return n, s.errno(err)
-	})
-	return s.finish(result, n, syncWrite(d, h, n, errno))
+	n, errno := s.eachPiece(ctx, h, int64(p[3]), (*vfs.Handle).WriteAt)
+	if d.flags&(fdflagDsync|fdflagSync) != 0 {
+		errno = syncWrite(d, h, n, errno)
+	}
+	return s.finish(result, n, errno)
 }
 
 // fdPrestatGet implements fd_prestat_get: fd, result offset of a prestat (8 bytes): 0 tag u8 (0) | 4 length u32.

@@ -418,16 +418,16 @@ func (h *HostDir) openRegular(root *os.Root, name string, flags OpenFlags, creat
 	if err != nil {
 		return nil, err
 	}
-	fi, err := file.Stat()
-	if err == nil && !fi.Mode().IsRegular() {
+	st, id, err := statFile(file)
+	if err == nil && st.Kind != KindRegular {
 		err = ErrAccess
 	}
-	f := &hostFile{&sharedFile{fs: h, f: file}}
+	f := &hostFile{&sharedFile{fs: h, f: file, fd: hostFDOf(file), id: id}}
 	f.users.Store(1)
 	if err == nil && h.grow != nil {
-		err = f.join(fi, removals)
+		err = f.join(st.Size, removals)
 	}
-	if err == nil && flags&OpenTruncate != 0 && fi.Size() > 0 {
+	if err == nil && flags&OpenTruncate != 0 && st.Size > 0 {
 		err = f.Truncate(0)
 	}
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"runtime"
 	"strings"
 	"syscall"
 
@@ -15,8 +16,32 @@ import (
 const openNoAtime = unix.O_NOATIME
 
 // hostStat describes a file by what stat says.
-func hostStat(fi fs.FileInfo) (Stat, hostID) {
-	st := fi.Sys().(*syscall.Stat_t)
+func hostStat(fi fs.FileInfo) (Stat, hostID) { return statOf(fi.Sys().(*syscall.Stat_t)) }
+
+// statFile is hostStat of an open file, without the allocations of os.File.Stat.
+func statFile(f *os.File) (Stat, hostID, error) {
+	var buf syscall.Stat_t
+	for {
+		err := syscall.Fstat(int(f.Fd()), &buf)
+		if err != syscall.EINTR {
+			runtime.KeepAlive(f)
+			st, id := statOf(&buf)
+			return st, id, err
+		}
+	}
+}
+
+var kindsOfModes = [...]Kind{
+	syscall.S_IFREG >> 12:  KindRegular,
+	syscall.S_IFDIR >> 12:  KindDir,
+	syscall.S_IFLNK >> 12:  KindLink,
+	syscall.S_IFCHR >> 12:  KindChar,
+	syscall.S_IFBLK >> 12:  KindBlock,
+	syscall.S_IFSOCK >> 12: KindSocket,
+	15:                     KindUnknown,
+}
+
+func statOf(st *syscall.Stat_t) (Stat, hostID) {
 	return Stat{
 		Ino:   st.Ino,
 		Nlink: uint64(st.Nlink),
@@ -24,7 +49,7 @@ func hostStat(fi fs.FileInfo) (Stat, hostID) {
 		Atime: syscall.TimespecToNsec(st.Atim),
 		Mtime: syscall.TimespecToNsec(st.Mtim),
 		Ctime: syscall.TimespecToNsec(st.Ctim),
-		Kind:  kindOf(fi.Mode()),
+		Kind:  kindsOfModes[st.Mode&syscall.S_IFMT>>12],
 	}, hostID{uint64(st.Dev), st.Ino}
 }
 

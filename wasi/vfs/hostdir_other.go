@@ -78,6 +78,16 @@ func allocate(f *os.File, size, off, n int64) error {
 	return nil
 }
 
+// statFile is hostStat of an open file.
+func statFile(f *os.File) (Stat, hostID, error) {
+	fi, err := f.Stat()
+	if err != nil {
+		return Stat{}, hostID{}, err
+	}
+	st, id := hostStat(fi)
+	return st, id, nil
+}
+
 // hostStat describes a file by what Go knows on every system, and by the numbers of device and file where the
 // system has them in its own structure.
 func hostStat(fi fs.FileInfo) (Stat, hostID) {

@@ -4,13 +4,16 @@ import (
 	"io"
 	"math"
 	"os"
+	"runtime"
 	"sync/atomic"
+	"syscall"
 )
 
 // sharedFile is an open file of the host; Dup shares it. inode and paid are nil when growth has no bound.
 type sharedFile struct {
 	fs    *HostDir
 	f     *os.File
+	fd    hostFD // of f
 	id    hostID
 	inode *hostInode
 	paid  *payment
@@ -19,37 +22,85 @@ type sharedFile struct {
 
 type hostFile struct{ *sharedFile }
 
+// maxTransfer bounds a single system call, since some systems take no more than 2^31-1 bytes.
+const maxTransfer = 1 << 30
+
 func (f *hostFile) ReadAt(p []byte, off int64) (int, error) {
-	n, err := f.f.ReadAt(p, off)
-	if err != nil && err != io.EOF {
-		err = hostError(err)
+	n, err := f.fd.read(p[:min(len(p), maxTransfer)], off)
+	if n < len(p) {
+		n, err = f.readOn(p, off, n, err)
 	}
+	runtime.KeepAlive(f.f)
 	return n, err
 }
 
-func (f *hostFile) WriteAt(p []byte, off int64) (int, error) {
+// readOn goes on after a system call that gave fewer bytes than asked. n and err are what it said.
+func (f *hostFile) readOn(p []byte, off int64, n int, err error) (int, error) {
+	for done := max(0, n); ; done += max(0, n) {
+		switch {
+		case done == len(p):
+			return done, nil
+		case err == io.EOF || err == nil && n == 0:
+			return done, io.EOF
+		case err != nil && err != syscall.EINTR:
+			return done, hostError(err)
+		}
+		n, err = f.fd.read(p[done:min(len(p), done+maxTransfer)], off+int64(done))
+	}
+}
+
+func (f *hostFile) WriteAt(p []byte, off int64) (n int, err error) {
 	if f.paid == nil {
 		return f.write(p, off)
 	}
 	f.inode.mu.Lock()
-	defer f.inode.mu.Unlock()
+	if off <= f.paid.bytes-int64(len(p)) {
+		n, err = f.write(p, off)
+	} else {
+		n, err = f.writeBeyond(p, off)
+	}
+	f.inode.mu.Unlock()
+	return n, err
+}
+
+func (f *hostFile) write(p []byte, off int64) (int, error) {
+	n, err := f.fd.write(p[:min(len(p), maxTransfer)], off)
+	if n < len(p) {
+		n, err = f.writeOn(p, off, n, err)
+	}
+	runtime.KeepAlive(f.f)
+	return n, err
+}
+
+// writeOn goes on after a system call that took fewer bytes than given. n and err are what it said.
+func (f *hostFile) writeOn(p []byte, off int64, n int, err error) (int, error) {
+	for done := max(0, n); ; done += max(0, n) {
+		switch {
+		case done == len(p):
+			return done, nil
+		case err == nil && n == 0:
+			return done, ErrIO
+		case err != nil && err != syscall.EINTR:
+			return done, hostError(err)
+		}
+		n, err = f.fd.write(p[done:min(len(p), done+maxTransfer)], off+int64(done))
+	}
+}
+
+// writeBeyond writes what ends beyond what was paid for the file. Preconditions: inode.mu is held.
+func (f *hostFile) writeBeyond(p []byte, off int64) (int, error) {
 	if f.paid.whole {
 		return f.writePaid(p, off, 0)
-	}
-	if off <= f.paid.bytes-int64(len(p)) {
-		return f.write(p, off)
 	}
 	size, err := f.size()
 	if err != nil {
 		return 0, err
 	}
 	f.paid.whole = size <= f.paid.bytes
+	if off <= size-int64(len(p)) {
+		return f.write(p, off)
+	}
 	return f.writePaid(p, off, size)
-}
-
-func (f *hostFile) write(p []byte, off int64) (int, error) {
-	n, err := f.f.WriteAt(p, off)
-	return n, hostError(err)
 }
 
 // writePaid writes as much as can be paid for. size is the file's, or 0 if it is no more than what was paid already.
@@ -91,9 +142,10 @@ func (f *hostFile) unpay(n int64) {
 	}
 }
 
-// size is asked by seeking, which costs two thirds of a stat; the position in the file is used by nobody.
+// size asks for the size of the file.
 func (f *hostFile) size() (int64, error) {
-	size, err := f.f.Seek(0, io.SeekEnd)
+	size, err := f.fd.size()
+	runtime.KeepAlive(f.f)
 	return size, hostError(err)
 }
 
@@ -114,11 +166,11 @@ func (f *hostFile) Append(p []byte) (int, int64, error) {
 }
 
 func (f *hostFile) Stat() (Stat, error) {
-	fi, err := f.f.Stat()
+	st, id, err := statFile(f.f)
 	if err != nil {
 		return Stat{}, hostError(err)
 	}
-	st, _ := f.fs.statOf(fi)
+	st.Dev = f.fs.dev(id.dev)
 	return st, nil
 }
 
@@ -184,6 +236,7 @@ func (f *hostFile) Close() error {
 	if f.users.Add(-1) > 0 {
 		return nil
 	}
+	f.fd = hostFDOf(nil) // other files may have the number from now on
 	err := f.f.Close()
 	if f.paid != nil {
 		f.leave()

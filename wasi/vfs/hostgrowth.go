@@ -59,10 +59,10 @@ var hostInodes = struct {
 // hostRemovals counts the files that were found to have no name any more, before it is looked who has them open.
 var hostRemovals atomic.Uint64
 
-// join makes f one of the handles of its file. removals is hostRemovals from before it was opened. Systems that do not number
-// files have the zero hostID; there each handle pays for itself and is given nothing back when the file is deleted.
-func (f *hostFile) join(fi fs.FileInfo, removals uint64) error {
-	_, f.id = hostStat(fi)
+// join makes f one of the handles of its file, which was so long when it was opened. removals is hostRemovals from before
+// that. Systems that do not number files have the zero hostID; there each handle pays for itself and is given nothing back
+// when the file is deleted.
+func (f *hostFile) join(size int64, removals uint64) error {
 	if f.id == (hostID{}) {
 		f.inode, f.paid = &hostInode{}, &payment{}
 		return nil
@@ -85,20 +85,17 @@ func (f *hostFile) join(fi fs.FileInfo, removals uint64) error {
 	h.mu.Unlock()
 
 	f.inode.mu.Lock()
-	f.paid.whole = f.paid.whole || fi.Size() <= f.paid.bytes
+	f.paid.whole = f.paid.whole || size <= f.paid.bytes
 	f.inode.mu.Unlock()
 	if hostRemovals.Load() == removals {
 		return nil
 	}
 	// Whoever removed a file since may not have seen this handle. If it was this file, it was paid back already.
-	fi, err := f.f.Stat()
-	if err != nil {
-		return err
+	st, _, err := statFile(f.f)
+	if err == nil && st.Nlink == 0 {
+		err = ErrNotExist
 	}
-	if st, _ := hostStat(fi); st.Nlink == 0 {
-		return ErrNotExist
-	}
-	return nil
+	return err
 }
 
 // leave ends what join began, after the file was closed.
@@ -176,11 +173,10 @@ func (d departure) done(gone bool) {
 // unnamed returns the payment for the file if it has no name any more, and forgets it. As long as d.file is open the host
 // gives the number to no other file.
 func (d departure) unnamed(gone bool) (hostID, *payment) {
-	fi, err := d.file.Stat()
+	st, id, err := statFile(d.file)
 	if !gone || err != nil {
 		return hostID{}, nil
 	}
-	st, id := hostStat(fi)
 	if st.Nlink > 0 {
 		return id, nil
 	}
