@@ -99,12 +99,17 @@ func (t *tree) space(l limits.Limits) runtimes.Space {
 }
 
 // fullest is the most that is used of what the quotas bound: the sandbox's own files, and each folder mounted for writing.
-func (t *tree) fullest() vfs.Usage {
-	u := t.Usage()
+func (t *tree) fullest() vfs.Usage { return t.over(t.Usage(), (*vfs.HostDir).Grown) }
+
+// peak is the most that fullest ever was.
+func (t *tree) peak() vfs.Usage { return t.over(t.Peak(), (*vfs.HostDir).MostGrown) }
+
+// over is u, or what a folder mounted for writing has more of.
+func (t *tree) over(u vfs.Usage, grown func(*vfs.HostDir) vfs.Usage) vfs.Usage {
 	for _, m := range t.mounts {
 		if dir, ok := m.(*vfs.HostDir); ok {
-			grown := dir.Grown()
-			u.Bytes, u.Inodes = max(u.Bytes, grown.Bytes), max(u.Inodes, grown.Inodes)
+			g := grown(dir)
+			u.Bytes, u.Inodes = max(u.Bytes, g.Bytes), max(u.Inodes, g.Inodes)
 		}
 	}
 	return u

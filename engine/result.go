@@ -69,12 +69,22 @@ type Result struct {
 	// RolledBack says that the session is as it was before this turn.
 	RolledBack bool `json:"rolled_back,omitempty"`
 
+	// Needs is for policies that are to allow the same again.
+	Needs Needs `json:"-"`
+
 	exceeded *limits.ExceededError
 	trap     error
 	cut      bool // the instance cannot be used again
 	files    *Files
 
 	suspended *suspension
+}
+
+// Needs is what a run has needed of limits and mounts, while Usage and FilesChanged say what was left of it: most temporary files are not.
+type Needs struct {
+	DiskBytes, Inodes uint64
+	// Mounts are the guest paths of mounts in which something was to be changed.
+	Mounts []string
 }
 
 // Truncated tells which output was cut.

@@ -153,6 +153,8 @@ func (r *running) record(res *Result, inst *vm.Instance, t *tree, out runtimes.O
 		DiskBytes: uint64(t.Usage().Bytes), OutputBytes: r.before.Stdout + r.stdout.total + r.before.Stderr + r.stderr.total,
 		HostCalls: r.door.Made,
 	}
+	peak := t.peak()
+	res.Needs = Needs{DiskBytes: uint64(peak.Bytes), Inodes: uint64(peak.Inodes), Mounts: t.ChangedMounts()}
 	memory := &limits.ExceededError{Resource: limits.Memory, Limit: r.limits.MemoryBytes, Used: linear.Size()}
 	if out.Unreported && !linear.Denied() {
 		out.OutOfMemory, out.Error = false, &runtimes.GuestError{

@@ -25,10 +25,10 @@ type lesson struct {
 	given   effective
 	timeout time.Duration
 	usage   limits.Usage
+	needs   engine.Needs // the most of them
 	allow   []string
 	sent    []hostfuncs.HTTPRequest // of the run with most of them
 	tools   []string                // that were called
-	written []string                // paths of files that were changed
 }
 
 // learn adds a run.
@@ -37,7 +37,9 @@ func (l *lesson) learn(res *engine.Result) {
 	l.timeout = max(l.timeout, u.Wall)
 	l.usage.Fuel = max(l.usage.Fuel, u.Fuel)
 	l.usage.MemoryPeakBytes = max(l.usage.MemoryPeakBytes, u.MemoryPeakBytes)
-	l.usage.DiskBytes = max(l.usage.DiskBytes, u.DiskBytes)
+	n := res.Needs
+	l.needs.DiskBytes, l.needs.Inodes = max(l.needs.DiskBytes, n.DiskBytes), max(l.needs.Inodes, n.Inodes)
+	l.needs.Mounts = append(l.needs.Mounts, n.Mounts...)
 	l.usage.OutputBytes = max(l.usage.OutputBytes, u.OutputBytes)
 	l.usage.HostCalls = max(l.usage.HostCalls, u.HostCalls)
 	if len(res.HTTPRequests) > len(l.sent) {
@@ -52,9 +54,6 @@ func (l *lesson) learn(res *engine.Result) {
 		if !slices.Contains(l.tools, c.Name) {
 			l.tools = append(l.tools, c.Name)
 		}
-	}
-	for _, f := range res.FilesChanged {
-		l.written = append(l.written, f.Path)
 	}
 }
 
@@ -85,11 +84,19 @@ func (l *lesson) policy() ([]byte, error) {
 		return fmt.Sprintf("%dMiB", max(mib, least))
 	}
 	seconds := int64(math.Ceil((l.timeout * timeFactor).Seconds()))
-	doc := map[string]any{"limits": map[string]any{
+	bounds := map[string]any{
 		"timeout": fmt.Sprintf("%ds", max(seconds, 1)), "fuel": int64(max(l.usage.Fuel*otherFactor, 1)),
-		"memory": size(l.usage.MemoryPeakBytes, memoryFactor, 1), "disk": size(l.usage.DiskBytes, otherFactor, 1),
+		"memory": size(l.usage.MemoryPeakBytes, memoryFactor, 1), "disk": size(l.needs.DiskBytes, otherFactor, 1), "inodes": int64(max(otherFactor*l.needs.Inodes, 100)),
 		"output": size(l.usage.OutputBytes, otherFactor, 1), "host_calls": int64(max(otherFactor*l.usage.HostCalls, 10)),
-	}}
+	}
+	// Nobody counts how much of these was used, so more than the usual is kept.
+	if given, usual := l.given.limits, limits.Default(); given.ResultBytes > usual.ResultBytes {
+		bounds["results"] = int64(given.ResultBytes)
+	}
+	if given, usual := l.given.limits, limits.Default(); given.OpenFiles > usual.OpenFiles {
+		bounds["open_files"] = int64(given.OpenFiles)
+	}
+	doc := map[string]any{"limits": bounds}
 	if len(l.allow) > 0 {
 		doc["network"] = l.network()
 	}
@@ -97,7 +104,7 @@ func (l *lesson) policy() ([]byte, error) {
 		mounts := map[string]any{}
 		for _, m := range l.given.mounts {
 			mode := m.Mode
-			if mode != limits.ReadOnly && !slices.ContainsFunc(l.written, m.GuestHolds) {
+			if mode != limits.ReadOnly && !slices.Contains(l.needs.Mounts, m.Guest) {
 				mode = limits.ReadOnly
 			}
 			mounts[m.Guest] = map[string]any{"host": m.Host, "mode": string(mode)}

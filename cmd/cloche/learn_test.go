@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
@@ -13,23 +14,25 @@ import (
 	"github.com/cloche-dev/cloche/limits"
 )
 
-// A mount stays writable in what is learned if a file in it was changed, wherever it lies.
+// A mount stays writable in what is learned if something was to be changed in it, though nothing of that may be left. What nobody counts is kept
+// as it was given.
 func TestLearnMounts(t *testing.T) {
-	for _, c := range []struct {
-		guest, written string
-		want           limits.MountMode
-	}{
-		{"/", "/x", limits.ReadWrite},
-		{"/in", "/in/x", limits.ReadWrite},
-		{"/in", "/in", limits.ReadWrite}, // an archive's or folder's own name
-		{"/in", "/input", limits.ReadOnly},
-	} {
-		l := &lesson{given: effective{mounts: []limits.Mount{{Host: "/srv", Guest: c.guest, Mode: limits.ReadWrite}}}}
-		l.learn(&engine.Result{FilesChanged: []engine.FileChange{{Path: c.written, Op: "created"}}})
-		p := learned(t, l)
-		if len(p.Mounts) != 1 || p.Mounts[0].Mode != c.want {
-			t.Errorf("%s with %s changed: %v, want %s", c.guest, c.written, p.Mounts, c.want)
-		}
+	given := limits.Limits{OpenFiles: 1000, ResultBytes: 1 << 20}
+	l := &lesson{given: effective{limits: given, mounts: []limits.Mount{
+		{Host: "/srv/a", Guest: "/in", Mode: limits.ReadWrite}, {Host: "/srv/b", Guest: "/tmp", Mode: limits.ReadWrite}, {Host: "/srv/c", Guest: "/over", Mode: limits.Overlay},
+	}}}
+	l.learn(&engine.Result{Needs: engine.Needs{DiskBytes: 30 << 20, Inodes: 60_000, Mounts: []string{"/tmp"}}})
+	l.learn(&engine.Result{Needs: engine.Needs{DiskBytes: 1 << 20, Inodes: 1, Mounts: []string{"/over"}}})
+	p := learned(t, l)
+	var modes []limits.MountMode
+	for _, m := range p.Mounts {
+		modes = append(modes, m.Mode)
+	}
+	if want := []limits.MountMode{limits.ReadOnly, limits.Overlay, limits.ReadWrite}; !slices.Equal(modes, want) {
+		t.Errorf("%v, want %v", modes, want)
+	}
+	if l := p.Limits; l.DiskBytes != 60<<20 || l.Inodes != 120_000 || l.OpenFiles != 1000 || l.ResultBytes != limits.Default().ResultBytes {
+		t.Errorf("%+v", l)
 	}
 }
 

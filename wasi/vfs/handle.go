@@ -149,7 +149,7 @@ func (h *Handle) SetTimes(t Times) error {
 		return ErrBadHandle
 	case !t.valid():
 		return ErrInvalid
-	case h.ReadOnly():
+	case !h.ns.mounts[h.mount].changes():
 		return ErrReadOnly
 	case h.kind == KindDir:
 		return h.ns.mounts[h.mount].fs.SetTimes(h.top().node, t)

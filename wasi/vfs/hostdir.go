@@ -100,6 +100,9 @@ func OpenHostDir(path string, o HostDirOptions) (*HostDir, error) {
 // Grown is how much of [HostDirOptions].GrowBytes and GrowNames is used up.
 func (h *HostDir) Grown() Usage { return Usage{Bytes: h.grow.used(), Inodes: h.names.used()} }
 
+// MostGrown is the most that Grown ever was.
+func (h *HostDir) MostGrown() Usage { return Usage{Bytes: h.grow.peak(), Inodes: h.names.peak()} }
+
 // Close closes all folders of the host that are still open. Files that handles have open stay.
 func (h *HostDir) Close() error {
 	h.mu.Lock()

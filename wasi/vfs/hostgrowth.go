@@ -205,6 +205,7 @@ type budget struct {
 	mu   sync.Mutex
 	all  int64
 	left int64
+	most int64 // that was ever used
 }
 
 func (b *budget) used() int64 {
@@ -216,6 +217,16 @@ func (b *budget) used() int64 {
 	return max(0, b.all-b.left) // removing names that were there before gives, too
 }
 
+// peak is the most that was ever used.
+func (b *budget) peak() int64 {
+	if b == nil {
+		return 0
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.most
+}
+
 // take uses up n, or as many as there are, and returns how many.
 func (b *budget) take(n int64) int64 {
 	if b == nil || n <= 0 {
@@ -225,6 +236,7 @@ func (b *budget) take(n int64) int64 {
 	defer b.mu.Unlock()
 	n = min(n, b.left)
 	b.left -= n
+	b.most = max(b.most, b.all-b.left)
 	return n
 }
 

@@ -250,6 +250,9 @@ func (m *memFS) chunksOf(off, n int64, f func(i uint64, end int)) {
 
 // charge adds to what a file takes; negative gives back.
 func (m *memFS) charge(nd *inode, n int64) {
+	if n < 0 {
+		m.peak = m.most()
+	}
 	nd.stored += n
 	m.used.Bytes += n
 }

@@ -59,6 +59,7 @@ type memState struct {
 // the text of a link. Both are exact after each operation; recount (in the tests) proves it.
 type memFS struct {
 	memState
+	peak      Usage // before something was given back; see most
 	gen       uint64
 	next      uint64           // inode number to give out; never goes back, so that no number comes twice
 	opens     map[uint64]int32 // handles by inode number
@@ -202,6 +203,7 @@ func (m *memFS) unname(nd *inode) {
 	if nd.kind == KindDir {
 		nd.nlink = 0
 	} else if nd.nlink--; nd.nlink > 0 {
+		m.peak = m.most()
 		m.used.Inodes-- // that name was an entry of its own
 		return
 	}
@@ -212,7 +214,13 @@ func (m *memFS) unname(nd *inode) {
 	m.free(nd)
 }
 
+// most is the most that was ever used.
+func (m *memFS) most() Usage {
+	return Usage{max(m.peak.Bytes, m.used.Bytes), max(m.peak.Inodes, m.used.Inodes)}
+}
+
 func (m *memFS) free(nd *inode) {
+	m.peak = m.most()
 	m.used.Bytes -= nd.stored
 	m.used.Inodes--
 	m.table.remove(m.gen, nd.ino)

@@ -56,6 +56,9 @@ func TestQuotaBytes(t *testing.T) {
 	if u := ns.Usage(); u.Bytes != 0 {
 		t.Errorf("not all came back: %+v", u)
 	}
+	if u := ns.Peak(); u.Bytes < int64(n) || u.Bytes > quota || u.Inodes < 2 {
+		t.Errorf("the most was %+v of %d bytes", u, n)
+	}
 	if n, err := c.WriteAt(make([]byte, 500_000), 0); n != 500_000 || err != nil {
 		t.Errorf("what was freed cannot be used: %d, %v", n, err)
 	}

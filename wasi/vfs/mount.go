@@ -75,10 +75,18 @@ const (
 // mounted is a mount of one namespace.
 type mounted struct {
 	fs       FS
+	path     string
 	readOnly bool
+	changed  bool // or something was to be
 	noLinks  bool
 	journal  bool   // changes are written down (read-write mounts outside memory)
 	overlay  uint64 // inode of the upper layer in memory, 0 for other mounts
+}
+
+// changes says whether something may be changed in the mount, which it is then taken to be.
+func (mt *mounted) changes() bool {
+	mt.changed = !mt.readOnly
+	return mt.changed
 }
 
 // Template is a checked, immutable mount table from which namespaces are made cheaply. It may be used from
@@ -173,7 +181,7 @@ func (b *builder) add(t *Template, m Mount) error {
 		return errors.New("the root must be a folder")
 	}
 	b.paths[path] = true
-	mt := mounted{fs: m.FS, readOnly: m.Mode == ModeReadOnly, noLinks: m.NoSymlinks, journal: m.Mode == ModeReadWrite}
+	mt := mounted{fs: m.FS, path: path, readOnly: m.Mode == ModeReadOnly, noLinks: m.NoSymlinks, journal: m.Mode == ModeReadWrite}
 	if m.Mode == ModeOverlay {
 		mt.overlay, mt.noLinks = b.mem.newTree(timeUnset), false
 	}

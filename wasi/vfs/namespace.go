@@ -82,7 +82,7 @@ func (ns *Namespace) create(pl *place, flags OpenFlags) (*Handle, error) {
 	switch {
 	case flags&OpenCreate == 0:
 		return nil, ErrNotExist
-	case mt.readOnly:
+	case !mt.changes():
 		return nil, ErrReadOnly
 	}
 	f, err := mt.fs.Create(pl.dir.node, pl.name, flags&(OpenRead|OpenWrite))
@@ -118,7 +118,7 @@ func (ns *Namespace) openFile(pl *place, flags OpenFlags) (*Handle, error) {
 	switch {
 	case pl.slash || flags&OpenDirectory != 0:
 		return nil, ErrNotDir
-	case mt.readOnly && flags&(OpenWrite|OpenTruncate) != 0:
+	case flags&(OpenWrite|OpenTruncate) != 0 && !mt.changes():
 		return nil, ErrReadOnly
 	}
 	f, err := mt.fs.Open(pl.at.node, flags&(OpenRead|OpenWrite|OpenTruncate))
@@ -189,7 +189,7 @@ func (ns *Namespace) SetTimes(at *Handle, p Path, followLast bool, t Times) erro
 		return err
 	}
 	mt := &ns.mounts[pl.at.mount]
-	if mt.readOnly {
+	if !mt.changes() {
 		return ErrReadOnly
 	}
 	return mt.fs.SetTimes(pl.at.node, t)
@@ -201,7 +201,7 @@ func (ns *Namespace) Mkdir(at *Handle, p Path) error {
 	if err != nil {
 		return err
 	}
-	if mt.readOnly {
+	if !mt.changes() {
 		return ErrReadOnly
 	}
 	if err = mt.fs.Mkdir(pl.dir.node, pl.name); err == nil && mt.journal {
@@ -241,7 +241,7 @@ func (ns *Namespace) Rmdir(at *Handle, p Path) error {
 		return ErrBusy
 	}
 	mt := &ns.mounts[pl.dir.mount]
-	if mt.readOnly {
+	if !mt.changes() {
 		return ErrReadOnly
 	}
 	if err = mt.fs.Rmdir(pl.dir.node, pl.name); err == nil && mt.journal {
@@ -267,7 +267,7 @@ func (ns *Namespace) Unlink(at *Handle, p Path) error {
 		return ErrBusy
 	}
 	mt := &ns.mounts[pl.dir.mount]
-	if mt.readOnly {
+	if !mt.changes() {
 		return ErrReadOnly
 	}
 	if err = mt.fs.Unlink(pl.dir.node, pl.name); err == nil && mt.journal {
@@ -304,7 +304,7 @@ func (ns *Namespace) Rename(at *Handle, p Path, newAt *Handle, newPath Path) err
 		return ErrCrossDevice
 	}
 	mt := &ns.mounts[from.dir.mount]
-	if mt.readOnly {
+	if !mt.changes() {
 		return ErrReadOnly
 	}
 	same := oldName == newName || to.found && ns.sameFile(&from.at, &to.at)
@@ -355,7 +355,7 @@ func (ns *Namespace) Link(at *Handle, p Path, followLast bool, newAt *Handle, ne
 		return ErrNotExist
 	case from.at.mount != to.dir.mount:
 		return ErrCrossDevice
-	case mt.readOnly:
+	case !mt.changes():
 		return ErrReadOnly
 	case from.at.kind != KindRegular && (from.at.kind != KindLink || mt.noLinks):
 		return ErrPerm
@@ -374,7 +374,7 @@ func (ns *Namespace) Symlink(t Target, at *Handle, p Path) error {
 		return err
 	case pl.slash || t.s == "":
 		return ErrNotExist
-	case mt.readOnly:
+	case !mt.changes():
 		return ErrReadOnly
 	case mt.noLinks:
 		return ErrPerm
@@ -397,8 +397,22 @@ func (ns *Namespace) Readlink(at *Handle, p Path) (string, error) {
 	return ns.mounts[pl.at.mount].fs.Readlink(pl.at.node)
 }
 
-// Usage is what the memory parts of the sandbox hold now.
+// Usage is what the memory parts of the sandbox hold now, and Peak is the most of it that they have held since the namespace was made.
 func (ns *Namespace) Usage() Usage { return ns.mem.used.beyond(ns.template.mem.used) }
+
+// Peak is described at Usage.
+func (ns *Namespace) Peak() Usage { return ns.mem.most().beyond(ns.template.mem.used) }
+
+// ChangedMounts are the paths of the mounts in which something was to be changed and could be, were it only for a while.
+func (ns *Namespace) ChangedMounts() []string {
+	var paths []string
+	for i := range ns.mounts {
+		if mt := &ns.mounts[i]; mt.changed && mt.path != "" {
+			paths = append(paths, mt.path)
+		}
+	}
+	return paths
+}
 
 // Close closes every handle that is still open; nothing can be opened any more. It is idempotent.
 func (ns *Namespace) Close() error {
