@@ -30,13 +30,16 @@ type excess struct {
 // them, the tokens since the last separator that may nest without one. It may count too many, never too few. What costs
 // little for each level, conditions and type arguments, has a bound of its own, maxCheap; what nests to its left, a
 // chain such as a.b().c[0], what programs may well have many of, else if, and strings that are added, which esbuild joins one by
-// one, are bounded by maxLinks instead.
+// one, are bounded by maxLinks instead, and so are comma operators, for each of which it looks at all that is before it.
 func tooDeep(src string, most int) excess {
 	s := scanner{src: src, careful: true}
 	c := counter{open: []nesting{{}}}
+	var twoBefore token
 	for {
 		before, value := s.prev, s.value
 		t := s.next()
+		enum := twoBefore.text == "enum" && !twoBefore.afterDot // a brace here is that of one
+		twoBefore = before
 		if t.kind == tokEOF && !s.unsure {
 			return excess{}
 		}
@@ -46,17 +49,25 @@ func tooDeep(src string, most int) excess {
 		}
 		c.count(&s, t, before, value)
 		for len(c.open) <= len(s.brackets) {
-			c.open = append(c.open, nesting{})
+			b := s.brackets[len(s.brackets)-1]
+			c.open = append(c.open, nesting{
+				list: b.open == '(' && value && b.value || b.open == '[' && !value || b.open == '{' && (b.value || enum),
+			})
 		}
 		for len(c.open) > len(s.brackets)+1 {
 			last := len(c.open) - 1
 			c.total.add(c.open[last].levels, -1)
+			if t.text != "}" || s.value { // no block
+				c.open[last-1].closed(c.open[last])
+			}
 			c.open = c.open[:last]
 		}
 		here := c.open[len(c.open)-1]
 		switch {
 		case max(here.links, here.elses, here.joins) > maxLinks:
 			return excess{line(), fmt.Sprintf("more than %d links, else ifs or added strings in one statement", maxLinks)}
+		case here.commas > maxLinks && !here.list:
+			return excess{line(), fmt.Sprintf("more than %d commas in one statement, but for those of lists", maxLinks)}
 		case c.total.tokens+c.total.prefixes+len(s.brackets) > most:
 			return excess{line(), fmt.Sprintf("TypeScript nested deeper than %d levels", most)}
 		case c.total.cheap+c.total.angles > maxCheap:
@@ -93,13 +104,29 @@ type nesting struct {
 	links   int // of the chain that is being read
 	elses   int // else if
 	joins   int // of strings, since the last separator
+	commas  int // in the statement: operators, with those of brackets in it, unless it is a list
+	inside  int // of a list: the most operators that one of its brackets has
+	list    bool
 }
 
-// reset forgets what was counted in the innermost bracket: a statement begins.
+// closed counts the commas of a bracket that was in n.
+func (n *nesting) closed(inner nesting) {
+	commas := inner.commas
+	if inner.list {
+		commas = inner.inside
+	}
+	if n.list {
+		n.inside = max(n.inside, commas)
+	} else {
+		n.commas += commas
+	}
+}
+
+// reset forgets what was counted in the innermost bracket but for commas: a statement begins, or a part of one.
 func (c *counter) reset() {
 	here := &c.open[len(c.open)-1]
 	c.total.add(here.levels, -1)
-	*here = nesting{elses: here.elses}
+	*here = nesting{elses: here.elses, commas: here.commas, inside: here.inside, list: here.list}
 }
 
 // count counts a token; before is what is before it, and value says that this ends an expression.
@@ -116,6 +143,7 @@ func (c *counter) count(s *scanner, t, before token, value bool) {
 	case t.kind == tokWord && !t.afterDot:
 		if begins(t, before, value) {
 			c.reset()
+			here.commas = 0
 			was = here.levels
 		}
 		switch {
@@ -163,7 +191,10 @@ func (c *counter) punct(s *scanner, t, before token, value bool, here *nesting) 
 	case ";", ",":
 		angles := here.angles
 		c.reset()
-		if t.text == "," { // which parts type arguments too
+		here.commas++
+		if t.text == ";" {
+			here.commas = 0
+		} else { // commas part type arguments too
 			here.angles = angles
 			c.total.angles += angles
 		}

@@ -96,6 +96,10 @@ func TestTooDeep(t *testing.T) {
 		repeat("x=>function(){}\n||"), repeat("if(a){}else for(;;)"), "if(a){}" + repeat("else do if(a){}"), "a" + repeat("** -a"), "a&&" + repeat("!") + "b",
 		"a" + long(".b"), "a" + long("?.b"), "a" + long("()"), "a" + long("?.()"), "a" + long("[0]"), "a" + long("``"), "a" + long(".b(c)"), "a" + long("\n.b"), "(a" + long(".b") + ")",
 		"a" + repeat("=b==c"), "`${a}" + repeat("${a?b:`${") + "1", repeat("!!="),
+		"a" + long(",a"), "a" + long(",\na"), "a" + long(",a\nin b"), "a" + long(",()=>{}"), "a" + long(",(b,c)"), "a" + long(",b[c,d]"), "x = (a" + long(",a()") + ")",
+		"(a" + long(",a") + ")", "x[a" + long(",a") + "]", "if (a" + long(",a") + ");", "for (a" + long(",a") + ";;);", "`${a" + long(",a") + "}`", "f((a" + long(",a") + "))", "[(a" + long(",a") + ")]",
+		"{ a" + long(",a") + "}", "return a" + long(",a"), "() => (a" + long(",a") + ")", strings.Repeat("(", 20) + "a" + strings.Repeat(strings.Repeat(",a", 60)+")", 20), "a" + long(", function() {}"), "a" + long(",{}"),
+		strings.Repeat("f((", 10) + "a" + strings.Repeat(strings.Repeat(",a", 110)+"))", 10), "a" + long(",class {}"), "enum A { b = (c" + long(",c") + ") }",
 		long("if(a);else ") + ";", long("if(a){}else "), long("'a'+") + "b", "a" + long("+'a'"), "a" + long("+`a`") + "+b",
 	} {
 		if tooDeep(src, maxNesting).line == 0 {
@@ -105,6 +109,8 @@ func TestTooDeep(t *testing.T) {
 	for _, src := range []string{
 		"1" + repeat("+a") + repeat("+a"), "a" + repeat(".b()"), "a" + repeat(",a"), "if(a){}" + repeat("else if(a){}"), "let x: A" + repeat("[]"),
 		long("x = 'a' + b + 'c';"), long("a.b(c);"), long("a.b(c)\n"), "a" + long("+b.c()"), "f(" + long("a.b,") + ")", long("function f() { if (a) {} else if (b) {} }\n"),
+		"f(a" + long(",a") + ")", "[a" + long(",a") + "]", "x = {a" + long(",a") + "}", "enum A {" + long("a,") + "}", "[" + long("[1,2,(a,b)],") + "]", "x = {" + long("a: (b, c) => { f(b, c) },") + "}",
+		long("a, b\n"), long("a, b;"), long("if (x) { a, b } "), long("let a, b\n"), "type A = {" + long("a: b,") + "}", "f(" + long("{a: 1, b: 2},") + ")", "for (;;) {" + long("f(a, b)\nlet c = a, d;") + "}",
 		"a" + repeat("||b===1") + repeat("&&b!=c"), "switch(a){" + repeat("case 1:\n") + "}", "`" + repeat("<b>${a ? b : c.map((d) => d)}</b>") + "`",
 		repeat("!a&&") + "b", repeat("typeof a === b || "), repeat("a<1&&") + "b", repeat("a??") + "b", "a" + repeat("?b:c"), "a" + repeat("?f(b):c"), repeat("let x: Map<A, B<C>>\n"), "x!" + repeat("/2"),
 		repeat("const a = b ? c ? d : e : f\n"), "f(" + repeat("a! as B<C>,") + ")", "const r = /[(]/; i++ / 2", "(a + b)\n/ 2", repeat("if (a) { b } else { c }\nd\n"),
