@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -52,12 +53,15 @@ func TestExamplePolicyIsValid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := limits.ParsePolicy("cloche.toml", b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n, err := fetch.FromPolicy(p.Network, os.Getenv); err != nil || n == nil || len(p.Tools.MCP) != 1 {
-		t.Errorf("%+v, error %v", p, err)
+	// As it is, and with what it offers to take the signs off of.
+	for servers, text := range []string{string(b), regexp.MustCompile(`(?m)^#(\S|$)`).ReplaceAllString(string(b), "$1")} {
+		p, err := limits.ParsePolicy("cloche.toml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := fetch.FromPolicy(p.Network, os.Getenv); err != nil || n == nil || (p.Tools != nil) != (servers > 0) || servers > 0 && len(p.Tools.MCP) != servers {
+			t.Errorf("%+v, error %v", p, err)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 // Command agent is a small agent whose one way to act is to run Python in a sandbox. The model writes code; what the code
 // printed, or why it failed, goes back to the model, until it answers without code.
 //
+//	make setup  # once
 //	go run ./examples/agent --file sales.csv=testdata/sales.csv "Which region sold most, in euros?"
 //
 // Without --api the model is a script, so that the example runs offline and its test always sees the same. With it, it is
@@ -37,8 +38,13 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	api := flags.String("api", "", "URL of a chat completions API; without it, a script answers")
 	name := flags.String("model", "", "name of the model behind the API")
 	file := flags.String("file", "", "GUEST=HOST: a file for the program")
-	if err := flags.Parse(args); err != nil {
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		return nil
+	} else if err != nil {
 		return err
+	}
+	if *api == "" && *file == "" {
+		return errors.New("without --api the model is a script about sales: give it --file sales.csv=testdata/sales.csv")
 	}
 	var options engine.Options
 	if guest, host, ok := strings.Cut(*file, "="); ok {

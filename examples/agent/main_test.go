@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 )
@@ -18,10 +19,18 @@ func TestAgent(t *testing.T) {
 	if err := run(t.Context(), []string{"--file", "sales.csv=../../testdata/sales.csv", "Which", "region?"}, &out); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"KeyError", "(ok, 1 tool calls)", " sold most: ", " euros.\n"} {
+	for _, want := range []string{"KeyError", "(ok, 1 tool calls)"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, out.String())
 		}
+	}
+	lines := strings.SplitAfter(out.String(), "\n")
+	shown, err := os.ReadFile("../README.md")
+	if last := lines[len(lines)-2]; err != nil || !strings.Contains(string(shown), "```\n"+last+"```") {
+		t.Errorf("examples/README.md does not end with %q, %v", last, err)
+	}
+	if err := run(t.Context(), []string{"a question without a file"}, &out); err == nil || !strings.Contains(err.Error(), "--file") {
+		t.Errorf("error %v", err)
 	}
 }
 

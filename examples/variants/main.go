@@ -1,6 +1,7 @@
 // Command variants tries several ways to do a thing from one prepared state, and keeps the best: the data is loaded once,
 // each variant runs in a fork of the session, and none sees what another did.
 //
+//	make setup  # once
 //	go run ./examples/variants
 package main
 
