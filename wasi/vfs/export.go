@@ -163,7 +163,7 @@ func (t *Template) Import(r io.Reader, o Options) (*Snapshot, error) {
 	if err := i.read(t); err != nil {
 		return nil, fmt.Errorf("import files: %w", err)
 	}
-	return &Snapshot{t, m.freeze(), m.next}, nil
+	return &Snapshot{t, m.freeze(), m.next, snapshots.Add(1)}, nil
 }
 
 type importer struct {

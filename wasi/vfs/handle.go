@@ -25,6 +25,15 @@ type Handle struct {
 
 	stack   []pos // of a folder: the folders from the root down to it
 	listing []DirEntry
+
+	before whereabouts // of a file in memory that was moved since the last snapshot
+}
+
+// whereabouts are the path and the stack of a handle when a snapshot was taken.
+type whereabouts struct {
+	snapshot uint64
+	path     string
+	stack    []pos
 }
 
 // stepper is a File in which a place may be far to reach. step moves towards off by a bounded amount of

@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -188,7 +191,19 @@ func TestAllocate(t *testing.T) {
 }
 
 func TestFolderDepth(t *testing.T) {
-	ns := memory(t, 0, 0)
+	t.Run("memory", func(t *testing.T) { testFolderDepth(t, memory(t, 0, 0)) })
+	t.Run("folder", func(t *testing.T) {
+		dir := t.TempDir()
+		ok(t, os.Mkdir(filepath.Join(dir, "data"), 0o700))
+		ok(t, os.Mkdir(filepath.Join(dir, "tmp"), 0o700))
+		h, err := vfs.OpenHostDir(dir, vfs.HostDirOptions{Write: true})
+		ok(t, err)
+		defer h.Close()
+		testFolderDepth(t, namespace(t, vfs.Config{Mounts: []vfs.Mount{{Path: "/", FS: h, Mode: vfs.ModeReadWrite}}}, vfs.Options{}))
+	})
+}
+
+func testFolderDepth(t *testing.T, ns *vfs.Namespace) {
 	at := openFile(t, ns, "/data", vfs.OpenDirectory)
 	depth := 1
 	for ; depth < 1000; depth++ {
@@ -212,6 +227,76 @@ func TestFolderDepth(t *testing.T) {
 		t.Errorf("moving a tree too deep: %v", err)
 	}
 	ok(t, ns.Rename(nil, vfs.MustPath("/data/d"), nil, vfs.MustPath("/tmp/d")))
+	ok(t, at.Close())
+
+	// Nor do open folders that were moved hide how deep they lie.
+	bottom := vfs.MustPath("/tmp/d" + strings.Repeat("/d", vfs.MaxDepth-4))
+	ok(t, ns.MkdirAll("/data/open/below"))
+	if err := ns.Rename(nil, vfs.MustPath("/data/open"), nil, bottom); err != vfs.ErrNotEmpty {
+		t.Errorf("over a folder: %v", err)
+	}
+	at = openFile(t, ns, "/data/open", vfs.OpenDirectory)
+	below := openFile(t, ns, "/data/open/below", vfs.OpenDirectory)
+	ok(t, ns.Rename(nil, vfs.MustPath("/data/open"), nil, vfs.MustPath(bottom.String()+"/o")))
+	for name, at := range map[string]*vfs.Handle{"open": at, "below": below} {
+		if err := ns.Mkdir(at, vfs.MustPath("new")); name == "below" && err != vfs.ErrTooDeep || name == "open" && err != nil {
+			t.Errorf("in %s: %v", name, err)
+		}
+		ok(t, at.Close())
+	}
+}
+
+// TestMovedFolder has a folder open while it is moved: what lies above it is what lies above it then, also after a snapshot
+// has brought the old place back.
+func TestMovedFolder(t *testing.T) {
+	dir := t.TempDir()
+	h, err := vfs.OpenHostDir(dir, vfs.HostDirOptions{Write: true})
+	ok(t, err)
+	defer h.Close()
+	lower, err := vfs.OpenHostDir(t.TempDir(), vfs.HostDirOptions{})
+	ok(t, err)
+	defer lower.Close()
+	ns := namespace(t, vfs.Config{Layout: true, Mounts: []vfs.Mount{
+		{Path: "/mnt/host", FS: h, Mode: vfs.ModeReadWrite}, {Path: "/mnt/over", FS: lower, Mode: vfs.ModeOverlay},
+	}}, vfs.Options{})
+	for _, top := range []string{"/data", "/mnt/host", "/mnt/over"} {
+		runScript(t, ns, top, `
+			mkdir a
+			mkdir a/b
+			mkdir c
+			write a/file old
+			write c/file new
+			symlink ../file a/b/up
+		`)
+		at := openFile(t, ns, top+"/a/b", vfs.OpenDirectory)
+		look := func(want string) {
+			t.Helper()
+			h, err := ns.Open(at, vfs.MustPath("up"), vfs.OpenRead)
+			ok(t, err)
+			defer h.Close()
+			b := make([]byte, 10)
+			if n, _ := h.ReadAt(b, 0); string(b[:n]) != want {
+				t.Errorf("%s: %q, want %q", h.Path(), b[:n], want)
+			}
+		}
+		look("old")
+		sn := ns.Snapshot()
+		ok(t, ns.Rename(nil, vfs.MustPath(top+"/a/b"), nil, vfs.MustPath(top+"/c/b")))
+		look("new")
+		ok(t, ns.Rename(nil, vfs.MustPath(top+"/c"), nil, vfs.MustPath(top+"/d")))
+		look("new")
+		if want := top + "/d/b"; at.Path() != want {
+			t.Errorf("it is %s, want %s", at.Path(), want)
+		}
+		if top != "/mnt/host" {
+			ok(t, ns.Restore(sn))
+			look("old")
+			if want := top + "/a/b"; at.Path() != want {
+				t.Errorf("it is %s again, want %s", at.Path(), want)
+			}
+		}
+		ok(t, at.Close())
+	}
 }
 
 // TestQuotaRandom runs random programs in little space and counts after each step, also across snapshots.

@@ -1,6 +1,9 @@
 package vfs
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Namespace is the file tree of one sandbox: a mount table over an in-memory root. It is used by one
 // goroutine at a time, its Handles included.
@@ -21,6 +24,7 @@ type Namespace struct {
 	journal  journal
 	handles  *Handle // all that are open, newest first
 	listed   int     // entries in the listings of all handles
+	snapshot uint64  // the number of the last one
 	closed   bool
 
 	stack   []pos    // of the walk that is going on
@@ -195,14 +199,17 @@ func (ns *Namespace) SetTimes(at *Handle, p Path, followLast bool, t Times) erro
 	return mt.fs.SetTimes(pl.at.node, t)
 }
 
-// Mkdir makes a folder. Errors: ErrExist, ErrTooDeep (more than MaxDepth folders in each other, in memory).
+// Mkdir makes a folder. Errors: ErrExist, ErrTooDeep (more than MaxDepth folders in each other).
 func (ns *Namespace) Mkdir(at *Handle, p Path) error {
 	pl, mt, err := ns.vacant(at, p)
 	if err != nil {
 		return err
 	}
-	if !mt.changes() {
+	switch {
+	case !mt.changes():
 		return ErrReadOnly
+	case len(ns.stack) > MaxDepth:
+		return ErrTooDeep
 	}
 	if err = mt.fs.Mkdir(pl.dir.node, pl.name); err == nil && mt.journal {
 		ns.journal.created(pathOf(ns.stack, pl.name))
@@ -285,7 +292,7 @@ func (ns *Namespace) Rename(at *Handle, p Path, newAt *Handle, newPath Path) err
 	if err != nil {
 		return err
 	}
-	oldName := pathOf(ns.stack, from.name)
+	oldName, oldDepth := pathOf(ns.stack, from.name), len(ns.stack)
 	to, err := ns.walk(newAt, newPath, keepAll)
 	if err != nil {
 		return err
@@ -307,17 +314,59 @@ func (ns *Namespace) Rename(at *Handle, p Path, newAt *Handle, newPath Path) err
 	if !mt.changes() {
 		return ErrReadOnly
 	}
+	if from.at.kind == KindDir && len(ns.stack) > oldDepth {
+		room := MaxDepth + 1 - len(ns.stack) // for folders in each other
+		if deep, err := ns.levels(mt.fs, from.at.node, room+1); err != nil {
+			return err
+		} else if deep > room {
+			return ErrTooDeep
+		}
+	}
 	same := oldName == newName || to.found && ns.sameFile(&from.at, &to.at)
 	if err := mt.fs.Rename(from.dir.node, from.name, to.dir.node, to.name); err != nil {
 		return err
 	}
 	if !same { // else nothing was to be done: both names stay
-		ns.renamed(oldName, newName)
+		ns.renamed(oldName, newName, &from, &to)
 		if mt.journal {
 			ns.journal.renamed(oldName, newName, to.found)
 		}
 	}
 	return nil
+}
+
+// levels is the number of folders that lie in each other in a tree, its top included, counted no further than limit.
+func (ns *Namespace) levels(fs FS, dir Node, limit int) (int, error) {
+	if limit <= 1 {
+		return limit, nil
+	}
+	if ns.check != nil {
+		if err := ns.check(); err != nil {
+			return 0, err
+		}
+	}
+	list, err := fs.ReadDir(dir, nil)
+	if err != nil {
+		return 0, err
+	}
+	below := 0
+	for _, e := range list {
+		if e.Kind != KindDir {
+			continue
+		}
+		n, kind, err := fs.Lookup(dir, e.Name)
+		if err != nil || kind != KindDir {
+			continue // it is no folder any more
+		}
+		deep, err := ns.levels(fs, n, limit-1)
+		if err != nil {
+			return 0, err
+		}
+		if below = max(below, deep); below >= limit-1 {
+			break
+		}
+	}
+	return 1 + below, nil
 }
 
 // sameFile reports whether two places are names of one file.
@@ -330,11 +379,24 @@ func (ns *Namespace) sameFile(a, b *pos) bool {
 	return erra == nil && errb == nil && sa.Dev == sb.Dev && sa.Ino == sb.Ino
 }
 
-// renamed corrects the paths of open handles.
-func (ns *Namespace) renamed(from, to string) {
+// renamed corrects what open handles know of where they are. Preconditions: ns.stack is that of the new name.
+func (ns *Namespace) renamed(oldName, newName string, from, to *place) {
+	moved := from.at
+	moved.name = to.name
+	_, onHost := ns.mounts[from.at.mount].fs.(*HostDir)
+	above := strings.Count(oldName, "/") // folders above it, the root included
 	for h := ns.handles; h != nil; h = h.next {
-		if rest, ok := strings.CutPrefix(h.path, from); ok && (rest == "" || rest[0] == '/') {
-			h.path = to + rest
+		rest, ok := strings.CutPrefix(h.path, oldName)
+		if !ok || rest != "" && rest[0] != '/' {
+			continue
+		}
+		if !onHost && h.before.snapshot != ns.snapshot {
+			h.before = whereabouts{ns.snapshot, h.path, h.stack}
+		}
+		h.path = newName + rest
+		if len(h.stack) > above {
+			moved.node = h.stack[above].node
+			h.stack = slices.Concat(ns.stack, []pos{moved}, h.stack[above+1:])
 		}
 	}
 }

@@ -1,6 +1,9 @@
 package vfs
 
-import "errors"
+import (
+	"errors"
+	"sync/atomic"
+)
 
 // Snapshot is a frozen state of the memory parts of a namespace. It is immutable and may be used from any
 // goroutine. Making one costs the same whatever the files hold; it shares with the namespace all that is not
@@ -9,14 +12,19 @@ type Snapshot struct {
 	template *Template
 	state    memState
 	next     uint64
+	number   uint64
 }
+
+// snapshots counts those of all namespaces, so that their numbers differ.
+var snapshots atomic.Uint64
 
 // errOtherTemplate is a fault of the embedding program.
 var errOtherTemplate = errors.New("vfs: the snapshot was taken of a namespace of another template")
 
 // Snapshot freezes the memory parts.
 func (ns *Namespace) Snapshot() *Snapshot {
-	return &Snapshot{ns.template, ns.mem.freeze(), ns.mem.next}
+	ns.snapshot = snapshots.Add(1)
+	return &Snapshot{ns.template, ns.mem.freeze(), ns.mem.next, ns.snapshot}
 }
 
 // Usage is what the files of the snapshot hold.
@@ -33,7 +41,12 @@ func (ns *Namespace) Restore(s *Snapshot) error {
 	}
 	for h := ns.handles; h != nil; h = h.next {
 		h.drop()
+		if h.before.snapshot == s.number {
+			h.path, h.stack = h.before.path, h.before.stack
+		}
+		h.before = whereabouts{}
 	}
+	ns.snapshot = s.number
 	ns.mem.restore(&s.state)
 	ns.mem.next = max(ns.mem.next, s.next)
 	return nil
