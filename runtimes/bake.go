@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/cloche-dev/cloche/engine/layout"
 	"github.com/cloche-dev/cloche/engine/memimage"
 	"github.com/cloche-dev/cloche/engine/rewrite"
 	"github.com/cloche-dev/cloche/engine/vm"
@@ -36,6 +37,7 @@ const (
 type program struct {
 	Globals []string  `json:"globals"` // exports of mutable globals
 	Data    []segment `json:"data"`
+	LaidOut bool      `json:"laid_out"` // its machine code is in the order of package layout
 }
 
 // segment is a stretch of dataFile that belongs at Offset of linear memory.
@@ -63,6 +65,8 @@ type Baked struct {
 	// this ID, and fits no other. Machine code is no part of it: the ID is the same wherever the same version of everything
 	// has made the image.
 	ID string
+	// LaidOut says that the machine code is in the order of package layout. It is not on other processors than amd64.
+	LaidOut bool
 	// Template has the standard folders and the interpreter's own files.
 	Template *vfs.Template
 
@@ -157,7 +161,7 @@ func (s Spec) codeKey() string {
 // codeParts is what the rewritten module is made of.
 func (s Spec) codeParts() []string {
 	return []string{
-		fmt.Sprint("rewriter ", rewrite.Version), fmt.Sprintf("%+v", s.rewriteOptions()), s.Module, artifactKey(s.Artifacts[0]),
+		fmt.Sprint("rewriter ", rewrite.Version, " layout ", layout.Version), fmt.Sprintf("%+v", s.rewriteOptions()), s.Module, artifactKey(s.Artifacts[0]),
 	}
 }
 
@@ -229,17 +233,20 @@ func build(ctx context.Context, s Spec, wasm string, dir string, p Progress) err
 		prog.Data = append(prog.Data, segment{d.Offset, len(d.Bytes)})
 		data = append(data, d.Bytes...)
 	}
-	text, err := json.Marshal(prog)
-	if err != nil {
-		return err
-	}
-	for name, b := range map[string][]byte{shellFile: shell, namesFile: out.Names, dataFile: data, programFile: text} {
+	for name, b := range map[string][]byte{shellFile: shell, namesFile: out.Names, dataFile: data} {
 		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
 			return err
 		}
 	}
 	p.Stage("compile "+s.Module, s.CompileTime)
-	return vm.Precompile(ctx, s.config(out.Module, out.Globals, dir), shell)
+	if prog.LaidOut, err = vm.Precompile(ctx, s.config(out.Module, out.Globals, dir), shell); err != nil {
+		return err
+	}
+	text, err := json.Marshal(prog)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, programFile), text, 0o600)
 }
 
 // config is how the interpreter is compiled, with its machine code in dir.
@@ -260,6 +267,7 @@ func (b *Baked) openCode(ctx context.Context, s Spec, dir string) (program, erro
 	if err != nil {
 		return prog, err
 	}
+	b.LaidOut = prog.LaidOut
 	cfg := s.config(shell, prog.Globals, dir)
 	cfg.Cached = true
 	if b.Module, err = vm.Compile(ctx, cfg); err != nil {

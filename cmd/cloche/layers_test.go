@@ -17,7 +17,7 @@ const module = "github.com/cloche-dev/cloche"
 // others of ours; see STYLE in CONTRIBUTING.md. A name stands for the folder and, unless one of them is named itself,
 // for those below it.
 var layers = [][]string{
-	{"limits", "engine/wasmbin", "engine/memimage", "engine/pool"},
+	{"limits", "engine/wasmbin", "engine/layout", "engine/memimage", "engine/pool"},
 	{"engine/rewrite", "wasi/vfs"},
 	{"engine/vm", "wasi", "hostfuncs"},
 	{"runtimes"},

@@ -601,7 +601,8 @@ func evaluate(funcs []*function, arg uint32) (outcome string, s *state, ok bool)
 	return fmt.Sprint(int32(funcs[0].call(s, arg))), s, true
 }
 
-// FuzzPrograms compares random programs, lowered and with fuel in long and in short slices, with their evaluation.
+// FuzzPrograms compares random programs, lowered and with fuel in long and in short slices, as
+// wazero compiles them and laid out, with their evaluation.
 func FuzzPrograms(f *testing.F) {
 	for seed := range uint64(150) {
 		f.Add(seed, uint32(seed%7))
@@ -621,13 +622,21 @@ func FuzzPrograms(f *testing.F) {
 		var fuel []int64
 		for _, o := range []struct {
 			rewrite.Options
-			slice uint64
+			slice   uint64
+			laidOut bool
 		}{
-			{rewrite.Options{LowerExceptions: true}, 0},
-			{rewrite.Options{LowerExceptions: true, Fuel: true}, 1 << 40},
-			{rewrite.Options{LowerExceptions: true, Fuel: true}, 50},
+			{rewrite.Options{LowerExceptions: true}, 0, false},
+			{rewrite.Options{LowerExceptions: true, Fuel: true}, 1 << 40, true},
+			{rewrite.Options{LowerExceptions: true, Fuel: true}, 50, false},
+			{rewrite.Options{LowerExceptions: true, Fuel: true}, 50, true},
 		} {
-			g := instantiate(t, mustRewrite(t, input, o.Options).Module, api.CoreFeaturesV2, o.slice)
+			module := mustRewrite(t, input, o.Options).Module
+			var g *guest
+			if o.laidOut {
+				g = instantiateLaidOut(t, module, o.slice)
+			} else {
+				g = instantiate(t, module, api.CoreFeaturesV2, o.slice)
+			}
 			got := g.call(call{name: "run", args: []uint64{uint64(arg)}})
 			if strings.HasPrefix(got, "exception 3 ") {
 				got = "exception 3" // no value
@@ -650,8 +659,8 @@ func FuzzPrograms(f *testing.F) {
 			}
 			g.mod.Close(context.Background())
 		}
-		if fuel[0] != fuel[1] {
-			t.Errorf("run(%d) used %d fuel in one slice, %d in slices of 50\n%s", arg, fuel[0], fuel[1], src)
+		if fuel[0] != fuel[1] || fuel[0] != fuel[2] {
+			t.Errorf("run(%d) used %d fuel in one slice, %d and %d in slices of 50\n%s", arg, fuel[0], fuel[1], fuel[2], src)
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
 
+	"github.com/cloche-dev/cloche/engine/layout"
 	"github.com/cloche-dev/cloche/engine/rewrite"
 	"github.com/cloche-dev/cloche/engine/wasmbin"
 	"github.com/cloche-dev/cloche/engine/wasmbin/wat"
@@ -73,8 +75,51 @@ type guest struct {
 // instantiate compiles and starts a module. slice is what every refill of fuel gives.
 func instantiate(t *testing.T, module []byte, features api.CoreFeatures, slice uint64) *guest {
 	t.Helper()
+	return start(t, wazero.NewRuntimeConfigCompiler().WithCoreFeatures(features), module, slice)
+}
+
+// instantiateLaidOut does the same with machine code that package layout has put in order.
+func instantiateLaidOut(t *testing.T, module []byte, slice uint64) *guest {
+	t.Helper()
+	if runtime.GOARCH != "amd64" {
+		return instantiate(t, module, api.CoreFeaturesV2, slice)
+	}
+	dir := t.TempDir()
+	cached := func() wazero.RuntimeConfig {
+		cache, err := wazero.NewCompilationCacheWithDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { cache.Close(context.Background()) })
+		return wazero.NewRuntimeConfigCompiler().WithCoreFeatures(api.CoreFeaturesV2).WithDebugInfoEnabled(false).WithCompilationCache(cache)
+	}
 	ctx := context.Background()
-	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigCompiler().WithCoreFeatures(features))
+	r := wazero.NewRuntimeWithConfig(ctx, cached())
+	_, err := r.CompileModule(ctx, module)
+	if err = errors.Join(err, r.Close(ctx)); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*", "*"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%v: %v", files, err)
+	}
+	code, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code, err = layout.Rewrite(code); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(files[0], code, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return start(t, cached(), module, slice)
+}
+
+func start(t *testing.T, config wazero.RuntimeConfig, module []byte, slice uint64) *guest {
+	t.Helper()
+	ctx := context.Background()
+	r := wazero.NewRuntimeWithConfig(ctx, config)
 	t.Cleanup(func() { r.Close(ctx) })
 	g := new(guest)
 	_, err := r.NewHostModuleBuilder(rewrite.RefillModule).NewFunctionBuilder().

@@ -7,7 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
+
+	"github.com/cloche-dev/cloche/engine/layout"
 )
 
 // Precompile compiles c.Binary and leaves its machine code in c.CacheDir, a folder without any, under the key of
@@ -16,25 +19,49 @@ import (
 //
 // wazero finds machine code by a hash of the module's bytes and asks nothing else of the bodies of functions that
 // it need not compile. So the code of the one is put where it looks for the code of the other.
-func Precompile(ctx context.Context, c Config, shell []byte) (err error) {
+//
+// laidOut tells whether package layout knew the form of the code and put it in order.
+func Precompile(ctx context.Context, c Config, shell []byte) (laidOut bool, err error) {
 	full, empty := c, c
 	empty.Binary = shell
 	if full.CacheDir, err = os.MkdirTemp(filepath.Dir(c.CacheDir), "full-*"); err != nil {
-		return fmt.Errorf("precompile: %w", err)
+		return false, fmt.Errorf("precompile: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(full.CacheDir)) }()
 	from, err := compileAlone(ctx, full)
 	if err != nil {
-		return err
+		return false, err
 	}
 	to, err := compileAlone(ctx, empty)
 	if err != nil {
-		return err
+		return false, err
+	}
+	if laidOut, err = layOut(from); err != nil {
+		return false, fmt.Errorf("precompile: %w", err)
 	}
 	if err := os.Rename(from, to); err != nil {
-		return fmt.Errorf("precompile: %w", err)
+		return false, fmt.Errorf("precompile: %w", err)
 	}
-	return nil
+	return laidOut, nil
+}
+
+// layOut puts the code in a file of wazero's in order. Code of a form that is not known stays as it is.
+func layOut(path string) (bool, error) {
+	if runtime.GOARCH != "amd64" {
+		return false, nil
+	}
+	code, err := os.ReadFile(path)
+	if err != nil {
+		return false, err
+	}
+	code, err = layout.Rewrite(code)
+	if errors.Is(err, layout.ErrUnknown) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, os.WriteFile(path, code, 0o600)
 }
 
 // compileAlone compiles a module into a folder without code and returns the file that wazero made there.

@@ -3,6 +3,7 @@ package js_test
 import (
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,13 @@ import (
 	"github.com/cloche-dev/cloche/runtimes"
 	"github.com/cloche-dev/cloche/runtimes/js"
 )
+
+// TestLaidOut: package layout knows the form of the interpreter's machine code. If it fails with a new wazero, see there.
+func TestLaidOut(t *testing.T) {
+	if got, want := newSandbox(t).baked.LaidOut, runtime.GOARCH == "amd64"; got != want {
+		t.Errorf("laid out: %v, want %v", got, want)
+	}
+}
 
 func TestLastValue(t *testing.T) {
 	for _, c := range []struct{ source, text, json string }{

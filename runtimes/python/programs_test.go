@@ -3,11 +3,19 @@ package python_test
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/cloche-dev/cloche/runtimes"
 )
+
+// TestLaidOut: package layout knows the form of the interpreter's machine code. If it fails with a new wazero, see there.
+func TestLaidOut(t *testing.T) {
+	if got, want := open(t).baked.LaidOut, runtime.GOARCH == "amd64"; got != want {
+		t.Errorf("laid out: %v, want %v", got, want)
+	}
+}
 
 // Each program asserts what it is about and prints nothing, or what its "# stdout:" lines say.
 func TestPrograms(t *testing.T) {

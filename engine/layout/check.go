@@ -1,0 +1,139 @@
+package layout
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// A checker compares a function with its new form by walking through both at once, from the start along every way that the flow of
+// control can take. It decodes the new one by itself and knows nothing of how it was made, but where functions begin.
+type checker struct {
+	old, new     *function               // new is not taken apart
+	base, moved  int                     // where they are in their executables
+	sameFunction func(old, new int) bool // by where they begin in the executables
+	pair         []int32                 // by offset in old: the offset in new, plus 1
+	todo         [][2]int
+}
+
+func (c *checker) check() error {
+	c.pair = append(c.pair[:0], make([]int32, len(c.old.code))...)
+	c.todo = append(c.todo[:0], [2]int{0, 0})
+	for len(c.todo) > 0 {
+		at := c.todo[len(c.todo)-1]
+		c.todo = c.todo[:len(c.todo)-1]
+		if err := c.walk(at[0], at[1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// walk goes on from an offset in each until the ways part, end, or were gone before.
+func (c *checker) walk(o, n int) error {
+	// The offsets that the last lea took, of what may be a jump table.
+	leaOld, leaNew := -1, -1
+	for {
+		a, atOld, err := follow(c.old.code, o)
+		if err != nil {
+			return err
+		}
+		b, atNew, err := follow(c.new.code, n)
+		if err != nil {
+			return err
+		}
+		if leaOld >= 0 && (atOld != o || a.kind != plain && a.kind != stop) {
+			return c.differs(o, n, "the address of a table that no jump follows")
+		}
+		o, n = atOld, atNew
+		switch was := int(c.pair[o]) - 1; {
+		case was >= 0 && was != n:
+			return c.differs(o, n, "it has another place, too")
+		case was == n && leaOld < 0:
+			return nil
+		}
+		c.pair[o] = int32(n + 1)
+		endOld, endNew := o+a.size, n+b.size
+		if a.kind != b.kind {
+			return c.differs(o, n, "another kind of instruction")
+		}
+		if a.kind == branch {
+			takenOld, takenNew := o+a.to, n+b.to
+			switch b.cond {
+			case a.cond:
+			case a.cond ^ 1:
+				takenNew, endNew = endNew, takenNew
+			default:
+				return c.differs(o, n, "another condition")
+			}
+			c.todo = append(c.todo, [2]int{takenOld, takenNew})
+			o, n = endOld, endNew
+			continue
+		}
+		if !equal(c.old.code[o:endOld], c.new.code[n:endNew], a.relative, b.relative) {
+			return c.differs(o, n, "another instruction")
+		}
+		to, toNew := o+a.to, n+b.to
+		switch {
+		case a.kind == call:
+			if !c.sameFunction(c.base+to, c.moved+toNew) {
+				return c.differs(o, n, "another function is called")
+			}
+		case a.kind == stop && leaOld == endOld:
+			return c.table(endOld, leaNew)
+		case a.kind == stop:
+			if leaOld >= 0 || c.old.isIndirect(&c.old.items[c.old.itemAt[o]-1]) {
+				return c.differs(o, n, "a jump without a table, or a table without a jump")
+			}
+			return nil
+		case a.relative == 0:
+		case a.to == 0 || b.to == 0: // its own address
+			if a.to != b.to {
+				return c.differs(o, n, "another address")
+			}
+		case to < c.old.pool:
+			leaOld, leaNew = to, toNew
+		case toNew < 0 || toNew > len(c.new.code) || !bytes.HasPrefix(c.new.code[toNew:], c.old.code[to:]):
+			return c.differs(o, n, "other constants")
+		}
+		o, n = endOld, endNew
+	}
+}
+
+// equal compares instructions but for the address in them.
+func equal(a, b []byte, relative, relativeB int) bool {
+	if relative == 0 || relative != relativeB || len(a) != len(b) {
+		return relative == relativeB && bytes.Equal(a, b)
+	}
+	return bytes.Equal(a[:relative], b[:relative]) && bytes.Equal(a[relative+4:], b[relative+4:])
+}
+
+// table compares jump tables.
+func (c *checker) table(o, n int) error {
+	size := c.old.items[c.old.itemAt[o]-1].size
+	if n < 0 || n+size > len(c.new.code) {
+		return c.differs(o, n, "no jump table")
+	}
+	for e := 0; e < size; e += 8 {
+		c.todo = append(c.todo, [2]int{tableEntry(c.old.code, o, e), tableEntry(c.new.code, n, e)})
+	}
+	return nil
+}
+
+func (c *checker) differs(o, n int, what string) error {
+	return fmt.Errorf("%w: at %#x, now %#x: %s", ErrDiffers, o, n, what)
+}
+
+// follow decodes the instruction that is executed at an offset, behind the jumps that lead from there.
+func follow(code []byte, at int) (instruction, int, error) {
+	for range 1000 {
+		if at < 0 || at >= len(code) {
+			return instruction{}, 0, fmt.Errorf("%w: the code goes on at %#x, outside of the function", ErrDiffers, at)
+		}
+		in, err := decode(code[at:])
+		if err != nil || in.kind != jump {
+			return in, at, err
+		}
+		at += in.to
+	}
+	return instruction{}, 0, fmt.Errorf("%w: jumps without end", ErrDiffers)
+}
