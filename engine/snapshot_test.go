@@ -188,8 +188,10 @@ func TestSnapshotRefused(t *testing.T) {
 // Copies must not share what they draw, whatever made it; with a seed of its own a program repeats.
 func TestCopiesDrawApart(t *testing.T) {
 	for _, tt := range []struct{ language, before, draw string }{
-		{"python", "import random, secrets, uuid, numpy as np, tempfile\nr = random.Random(); g = np.random.default_rng(); h = np.random.RandomState(); k = np.random.default_rng().spawn(2)[1]; s = random.SystemRandom(); r.random(); g.random(); np.random.rand(); random.gauss(0, 1); r.gauss(0, 1); np.random.normal(); h.normal()",
-			"print(random.random()); print(r.random()); print(g.random()); print(h.rand()); print(np.random.rand()); print(secrets.token_hex(8)); print(uuid.uuid4()); print(s.random()); print(g.spawn(1)[0].random()); print(k.random()); print(random.gauss(0, 1)); print(r.gauss(0, 1)); print(np.random.normal()); print(h.normal())"},
+		{"python", "import random, secrets, uuid, numpy as np, tempfile\nr = random.Random(); g = np.random.default_rng(); h = np.random.RandomState(); k = np.random.default_rng().spawn(2)[1]; s = random.SystemRandom(); r.random(); g.random(); np.random.rand(); random.gauss(0, 1); r.gauss(0, 1); np.random.normal(); h.normal()\n" +
+			"class Unhashable(random.Random): __hash__ = None\nclass Same(random.Random):\n  def __eq__(self, other): return True\n  def __hash__(self): return 0\n" +
+			"u = Unhashable(); seeded = Same(1); e = Same(); import gc; f = random.Random(); gc.freeze()",
+			"print(u.random()); print(e.random()); print(f.random()); print(random.random()); print(r.random()); print(g.random()); print(h.rand()); print(np.random.rand()); print(secrets.token_hex(8)); print(uuid.uuid4()); print(s.random()); print(g.spawn(1)[0].random()); print(k.random()); print(random.gauss(0, 1)); print(r.gauss(0, 1)); print(np.random.normal()); print(h.normal())"},
 		{"javascript", "Math.random()", "console.log(Math.random()); console.log(crypto.randomUUID()); console.log(crypto.getRandomValues(new Uint32Array(2)).join())"},
 	} {
 		s := open(t, engine.Options{Language: tt.language})
@@ -217,12 +219,12 @@ func TestCopiesDrawApart(t *testing.T) {
 		}
 	}
 	s := open(t, engine.Options{})
-	turn(t, s, engine.Turn{Code: "import random, numpy as np\nrandom.seed(7); np.random.seed(7); r = random.Random(7); g = np.random.default_rng(7); random.gauss(0, 1)"})
+	turn(t, s, engine.Turn{Code: "import random, numpy as np\nrandom.seed(7); np.random.seed(7); r = random.Random(7)\nclass U(random.Random): __hash__ = None\nu = U(7); g = np.random.default_rng(7); random.gauss(0, 1)"})
 	forks, err := s.Fork(context.Background(), 2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	const draw = "print(random.random(), random.gauss(0, 1), r.random(), g.random(), np.random.rand())"
+	const draw = "print(random.random(), random.gauss(0, 1), r.random(), g.random(), np.random.rand(), u.random())"
 	want := turn(t, s, engine.Turn{Code: draw}).Stdout
 	for _, f := range forks {
 		if res := turn(t, f, engine.Turn{Code: draw}); res.Stdout != want {

@@ -19,7 +19,9 @@ from . import host
 # numpy's generators say themselves whether their seed came from the system: it has 128 bits then.
 _OWN_SEED = 1 << 64
 
-_seeded = weakref.WeakSet()  # instances of random.Random; and, in its place, numpy's legacy generator
+# Generators of random.Random, by identity: classes of the program's may be without a hash, or all be equal. And, in its
+# place, numpy's legacy generator.
+_seeded = {}
 _legacy_seeded = False
 
 # The image's own generators, Mersenne twisters both, whose words the host renews: for numpy to do that costs as much as
@@ -38,13 +40,17 @@ def install():
     def seed(self, a=None, version=2):
         plain_seed(self, a, version)
         if a is None:
-            _seeded.discard(self)
+            _seeded.pop(id(self), None)
         else:
-            _seeded.add(self)
+            note(self)
 
     def setstate(self, state):
         plain_setstate(self, state)
-        _seeded.add(self)
+        note(self)
+
+    def note(generator):
+        key = id(generator)
+        _seeded[key] = weakref.ref(generator, lambda _: _seeded.pop(key, None))
 
     for new, plain in ((seed, plain_seed), (setstate, plain_setstate)):
         new.__doc__, new.__qualname__, new.__module__ = plain.__doc__, plain.__qualname__, plain.__module__
@@ -54,6 +60,14 @@ def install():
     _legacy_bits = _legacy._bit_generator
     _BitGenerator = sys.modules["numpy.random.bit_generator"].BitGenerator
     _install_legacy(sys.modules["numpy.random"])
+    plain_freeze = gc.freeze
+
+    def freeze():
+        _settle()
+        plain_freeze()
+
+    freeze.__doc__, freeze.__module__ = plain_freeze.__doc__, "gc"
+    gc.freeze = freeze
 
 
 def _install_legacy(numpy_random):
@@ -85,6 +99,7 @@ def forget():
         _LIBRARY.discard(id(plain))
     _known.clear()
     _seeded.clear()
+    _settled.clear()
     _legacy_seeded = False
 
 
@@ -94,15 +109,18 @@ _settled = []  # generators that are out of the collector's sight
 def settle():
     """Puts all that there is out of the collector's way, as in the image itself."""
     gc.collect()
+    gc.freeze()
+
+
+def _settle():
     kinds = (random.Random, _BitGenerator, type(_legacy))
     _settled.extend(thing for thing in _get_objects() if isinstance(thing, kinds))
-    gc.freeze()
 
 
 def renew():
     """Gives every generator that has no seed of the program's a new state."""
     twisters = b""  # by their place among those that the host knows
-    if _inst not in _seeded:
+    if id(_inst) not in _seeded:
         _inst.gauss_next = None
         twisters += b"\0"
     if not _legacy_seeded:
@@ -114,7 +132,7 @@ def renew():
     for thing in _settled + _get_objects():
         try:
             if isinstance(thing, random.Random):
-                if thing not in _seeded and not isinstance(thing, random.SystemRandom):
+                if id(thing) not in _seeded and not isinstance(thing, random.SystemRandom):
                     thing.seed()
             elif isinstance(thing, bits):
                 source = thing.seed_seq
