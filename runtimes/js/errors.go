@@ -42,6 +42,11 @@ func (in *interp) uncaught(s *turn, e value) (runtimes.Outcome, error) {
 	}
 	out := runtimes.Outcome{ExitCode: 1, OutOfMemory: r.Memory, Error: &runtimes.GuestError{Name: r.Name, Value: r.Message}}
 	at := s.where(r)
+	if at.Line == 0 && r.Name == "SyntaxError" && r.Error {
+		if at, out.Error.Value = in.placeOfSyntax(s, r.Message); at.Line != 0 {
+			r.Text = fmt.Sprintf("SyntaxError: %s\n    at %s:%d:%d", out.Error.Value, at.File, at.Line, at.Col)
+		}
+	}
 	out.Error.Line = at.Line
 	out.Error.Hint = hint(r)
 	out.Error.Traceback = s.excerpt(at) + "Uncaught " + strings.TrimRight(r.Text, "\n")

@@ -1,4 +1,4 @@
-// structuredClone.
+// structuredClone, MessageChannel.
 (function (cloche) {
   "use strict";
 
@@ -92,5 +92,63 @@
     return copy;
   }
 
-  cloche.globals({ structuredClone });
+  // A port hands what it is sent to the other one, which tells its listeners in a task of its own, once somebody listens.
+  class MessagePort extends EventTarget {
+    #other; #waiting = []; #started = false; #closed = false; #onmessage = null;
+    static pair() {
+      const [a, b] = [new MessagePort(), new MessagePort()];
+      a.#other = b;
+      b.#other = a;
+      return [a, b];
+    }
+    postMessage(message, options) {
+      const data = structuredClone(message, Array.isArray(options) ? { transfer: options } : options);
+      const to = this.#other;
+      if (this.#closed || to.#closed) return;
+      to.#waiting.push(data);
+      to.#deliver();
+    }
+    #deliver() {
+      if (!this.#started) return;
+      for (const data of this.#waiting.splice(0)) {
+        cloche.timers.setImmediate(() => {
+          if (this.#closed) return;
+          this.dispatchEvent(Object.assign(new Event("message"), { data, ports: [], origin: "", source: null }));
+        });
+      }
+    }
+    start() {
+      this.#started = true;
+      this.#deliver();
+    }
+    close() { this.#closed = true; }
+    ref() { return this; }
+    unref() { return this; }
+    get onmessage() { return this.#onmessage; }
+    set onmessage(fn) {
+      if (this.#onmessage !== null) this.removeEventListener("message", this.#onmessage);
+      this.#onmessage = typeof fn === "function" ? fn : null;
+      if (this.#onmessage !== null) {
+        this.addEventListener("message", fn);
+        this.start();
+      }
+    }
+    on(name, fn) {
+      this.addEventListener(name, (event) => fn(name === "message" ? event.data : event));
+      if (name === "message") this.start();
+      return this;
+    }
+    once(name, fn) {
+      this.addEventListener(name, (event) => fn(name === "message" ? event.data : event), { once: true });
+      if (name === "message") this.start();
+      return this;
+    }
+  }
+  const { pair } = MessagePort;
+  delete MessagePort.pair;
+  class MessageChannel {
+    constructor() { [this.port1, this.port2] = pair(); }
+  }
+
+  cloche.globals({ structuredClone, MessageChannel, MessagePort });
 })

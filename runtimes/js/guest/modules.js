@@ -38,7 +38,7 @@
     "util": cloche.util,
     "util/types": cloche.util.types,
     "zlib": cloche.zlib,
-    "worker_threads": { isMainThread: true, parentPort: null, workerData: null, threadId: 0, Worker: cloche.noWorker, MessageChannel: undefined },
+    "worker_threads": { isMainThread: true, parentPort: null, workerData: null, threadId: 0, Worker: cloche.noWorker, MessageChannel, MessagePort },
   };
   const plainName = (name) => name.startsWith("node:") ? name.slice(5) : name;
   const has = (name) => hasOwn(nodeModules, plainName(name));

@@ -32,3 +32,20 @@ show(() => structuredClone());
 show(() => structuredClone({ get a() { return 1; } }));
 show(() => structuredClone({ get a() { throw new Error("from getter"); } }));
 console.log(structuredClone({ __proto__: { x: 1 }, ["__proto__"]: 5, own: 2 }));
+
+// MessageChannel
+{
+  const { port1, port2 } = new MessageChannel();
+  const sent = { list: [1], when: new Date(0) };
+  port2.onmessage = ({ data }) => {
+    console.log("port2 got", data, data === sent);
+    port2.postMessage("back");
+  };
+  port1.on("message", (data) => {
+    console.log("port1 got", data);
+    port1.close();
+  });
+  port1.postMessage(sent);
+  sent.list.push(2);
+  console.log("posted", port1 instanceof EventTarget, require("worker_threads").MessageChannel === MessageChannel);
+}
