@@ -259,7 +259,7 @@ func TestErrors(t *testing.T) {
 			Hint: "Lines with ! run a shell, which the sandbox does not have: use Python's own modules."}, nil, nil},
 		{"pip", "!pip install nothing_of_that_name", runtimes.GuestError{Name: "ModuleNotFoundError", Value: "No module named 'nothing_of_that_name'", Line: 1,
 			Hint: "nothing_of_that_name is not installed and cannot be installed from inside the sandbox; there are numpy, pandas, scipy, sklearn, statsmodels, matplotlib, seaborn, sympy, networkx, PIL, openpyxl, xlsxwriter, lxml, bs4, yaml, jinja2, pypdf, reportlab, sqlite3 and the standard library, or have the host add it (cloche run --package nothing_of_that_name, or packages in its policy)."}, nil, nil},
-		{"thread", "import threading\nthreading.Thread(target=print, daemon=True).start()", runtimes.GuestError{Name: "RuntimeError", Value: "can't start new thread: threads are not available in this sandbox; one that is no daemon is run to its end by start(), and concurrent.futures runs its work in line", Line: 2,
+		{"thread", "import _thread\n_thread.start_new_thread(print, ())", runtimes.GuestError{Name: "RuntimeError", Value: "can't start new thread: threads are not available in this sandbox", Line: 2,
 			Hint: "Use concurrent.futures, whose pools run their work in line, or call the function directly."}, nil, nil},
 		{"surrogate", "print('before')\nprint('a' + chr(0xD800))", runtimes.GuestError{Name: "UnicodeEncodeError", Value: "'utf-8' codec can't encode character '\\ud800' in position 1: surrogates not allowed", Line: 2}, nil, nil},
 		{"long text", "raise ValueError('x' * 1000000)", runtimes.GuestError{Name: "ValueError", Line: 1}, []string{"characters left out"}, nil},

@@ -41,14 +41,18 @@ def bake():
     preload.web_clients()
     preload.science()
 
+    import locale
+
     from . import autopsy, host, ipython, state, turns, zone
 
     ipython.install()
     preload.charts()
     state.install()
     zone.install()
+    locale.setlocale(locale.LC_CTYPE, "C.UTF-8")
     turns.install(sys.modules["__main__"])
-    preload.rehearse(turns)
+    with aio.uncounted():
+        preload.rehearse(turns)
     for _ in range(10):
         state.renew()
     preload.settle()

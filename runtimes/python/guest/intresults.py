@@ -64,9 +64,7 @@ def handing_over(original, widen):
 def _functions(np, widen):
     def cover(place, names):
         for name in names.split():
-            original = getattr(place, name, None)
-            if original is not None:
-                setattr(place, name, handing_over(original, widen))
+            setattr(place, name, handing_over(getattr(place, name), widen))
 
     cover(
         np,
@@ -228,6 +226,8 @@ def _science(widen):
     from importlib._bootstrap_external import _LoaderBasics
 
     def cover(module):
+        if module.__name__.startswith(("sklearn.", "scipy.spatial._kdtree")):
+            _estimators(module, widen)
         if module.__name__ in _SCIENCE:
             names = vars(module)
             for name, value in names.items():
@@ -235,3 +235,32 @@ def _science(widen):
                     names[name] = handing_over(value, widen)
 
     after_import(_LoaderBasics, cover)
+
+
+_OF_ESTIMATORS = ("apply", "fit_predict", "get_support", "kneighbors", "query", "radius_neighbors")
+
+
+def _estimators(module, widen):
+    """What the classes of one of these modules give: positions, and the labels of clusters, which k-means has in 32
+    bits everywhere."""
+    if "means" in module.__name__.rpartition(".")[2]:
+        return
+    for kind in list(vars(module).values()):
+        if isinstance(kind, type) and kind.__module__ == module.__name__:
+            for name in _OF_ESTIMATORS:
+                if name in vars(kind):
+                    setattr(kind, name, handing_over(vars(kind)[name], widen))
+            if kind.__name__ == "ClusterMixin":
+                kind.labels_ = _labels(widen)
+
+
+def _labels(widen):
+    def get(self):
+        try:
+            labels = vars(self)["labels_"]
+        except KeyError:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute 'labels_'", name="labels_", obj=self) from None
+        kmeans = any(k.__name__ == "_BaseKMeans" for k in type(self).__mro__)
+        return labels if kmeans or not of_program(sys._getframe(1)) else widen(labels)
+
+    return property(get, lambda self, value: vars(self).__setitem__("labels_", value), lambda self: vars(self).pop("labels_"))

@@ -1,12 +1,14 @@
 """Threads and pools in an interpreter that has one thread.
 
 Pools run their work in line: the same results, no parallelism. A thread that the program waits for
-anyway (any but a daemon) runs to its end when it is started. What cannot work that way says so in
+anyway (any but a daemon) runs to its end when it is started. A daemon and a Timer run when the program
+waits: to the end of that wait, or until they wait for ever themselves. What cannot work that way says so in
 one sentence. This must be imported before anything that takes a lock from `threading`: a lock of
 the interpreter's own traps when it would have to wait, so Python ones stand in for it.
 """
 
 import _thread
+import heapq
 import queue
 import sys
 import threading
@@ -23,12 +25,128 @@ WaitsForever.__name__ = WaitsForever.__qualname__ = "RuntimeError"
 WaitsForever.__module__ = "builtins"
 
 
-def _wait(timeout, what):
-    """Nobody else runs, so what is waited for will not come: sleeps for the timeout, or raises."""
-    if timeout is None or timeout < 0:
-        raise WaitsForever(f"waiting for {what} would never end: threads are not available in this sandbox")
-    time.sleep(timeout)
+class _Parked(BaseException):
+    """Takes a daemon off the stack that waits for longer than the program below it does; with an argument, for ever."""
+
+
+def _never():
     return False
+
+
+def _wait(timeout, what, come, again=False):
+    """Waits for what come() tells of. Nobody else runs but the threads that wait to be run: what does not come with them never
+    will, which is an error without a timeout. again: whoever waits looks for himself after each of them."""
+    if timeout is not None and timeout >= 0:
+        _pass_time(timeout, come)
+        return come()
+    while not come():
+        if not later.run_next(None, come):
+            if later.again():
+                continue
+            if later.below:
+                raise _Parked(True)
+            raise WaitsForever(f"waiting for {what} would never end: threads are not available in this sandbox")
+        if again:
+            break
+    return True
+
+
+class _Later:
+    """Daemons and timers that were started and have yet to run: (when, number, thread)."""
+
+    def __init__(self):
+        self.waiting = []
+        self.below = []  # the waits in which threads are being run: (until when, come), innermost last
+        self.parked = []  # daemons that wait for what nobody brings
+        self.told = self.told_then = 0  # how often a condition was notified, in all and when the parked ones began again
+        self.started = 0
+
+    def add(self, thread, due):
+        self.started += 1
+        heapq.heappush(self.waiting, (due, self.started, thread))
+
+    def again(self):
+        """Has the daemons that are parked begin again, as loops over a queue may, if there is something new for them."""
+        if not self.parked or self.below or self.told == self.told_then:
+            return False
+        self.told_then = self.told
+        for thread in self.parked:
+            self.add(thread, time.monotonic())
+        self.parked.clear()
+        return True
+
+    def run_next(self, until, come):
+        """Runs the next one that is due until then (None: at any time). False: there is none."""
+        if not self.waiting or (until is not None and self.waiting[0][0] > until):
+            return False
+        self.run(self.waiting[0], until, come)
+        return True
+
+    def run(self, entry, until, come):
+        self.waiting.remove(entry)
+        heapq.heapify(self.waiting)
+        due, _, thread = entry
+        self.below.append((until, come))
+        work = {k: v for k, v in vars(thread).items() if k in ("_target", "_args", "_kwargs")}  # which it forgets when it ends
+        try:
+            if isinstance(thread, threading.Timer):
+                if not thread.finished.is_set() and (left := due - time.monotonic()) > 0:
+                    sleep(left)
+                thread.interval = 0
+            _run_in_line(thread)
+        except _Parked as e:
+            if e.args:
+                vars(thread).update(work)
+                self.parked.append(thread)
+        finally:
+            self.below.pop()
+
+    def run_this(self, thread):
+        """Runs a thread now that somebody waits for its end."""
+        for entry in self.waiting:
+            if entry[2] is thread:
+                return self.run(entry, None, _never)
+
+    def finish(self, session):
+        """Runs what a program leaves behind; daemons end with it."""
+        for entry in sorted(self.waiting):
+            if not entry[2].daemon:
+                self.run(entry, None, _never)
+            elif not session:
+                self.waiting.remove(entry)
+        heapq.heapify(self.waiting)
+
+
+later = _Later()
+sleep = time.sleep
+
+
+def _sleep(seconds, /):
+    if later.waiting or later.below:
+        _pass_time(seconds, _never)
+    else:
+        sleep(seconds)
+
+
+_sleep.__name__ = _sleep.__qualname__ = "sleep"
+_sleep.__module__, _sleep.__doc__ = "time", sleep.__doc__
+
+
+def _pass_time(seconds, come):
+    """Lets time go by, in which threads run, until come()."""
+    until = time.monotonic() + seconds
+    while not come() and later.run_next(until, come):
+        pass
+    if come():
+        return
+    if later.below:
+        horizon = later.below[-1][0]
+        if any(c() for _, c in later.below):
+            raise _Parked
+        if horizon is not None and until > horizon:
+            sleep(max(0, horizon - time.monotonic()))
+            raise _Parked
+    sleep(max(0, until - time.monotonic()))
 
 
 class lock:
@@ -49,7 +167,13 @@ class lock:
             return False
         if timeout < 0 and timeout != -1:
             raise ValueError("timeout value must be a non-negative number")
-        return _wait(timeout, "a lock that is held")
+        if not _wait(timeout, "a lock that is held", lambda: not self._held):
+            return False
+        self._held = True
+        return True
+
+    def __reduce__(self):
+        raise TypeError("cannot pickle '_thread.lock' object")
 
     def release(self):
         if not self._held:
@@ -83,11 +207,43 @@ lock.__module__ = "_thread"
 def _condition_wait(self, timeout=None):
     if not self._is_owned():
         raise RuntimeError("cannot wait on un-acquired lock")
-    return _wait(timeout, "a condition")
+    waiter = lock()
+    waiter.acquire()
+    self._waiters.append(waiter)  # whose notify() releases it
+    state = self._release_save()  # for those who run meanwhile
+    try:
+        come = lambda: not waiter._held
+        return _wait(timeout, "a condition", come, again=True)
+    finally:
+        self._acquire_restore(state)
+        if waiter in self._waiters:
+            self._waiters.remove(waiter)
+
+
+_notify = threading.Condition.notify
+
+
+def _condition_notify(self, n=1):
+    later.told += 1
+    _notify(self, n)
 
 
 def _event_wait(self, timeout=None):
-    return self._flag or _wait(timeout, "an event that is not set")
+    return self._flag or _wait(timeout, "an event that is not set", self.is_set)
+
+
+_put = queue.Queue.put
+
+
+def _queue_put(self, item, block=True, timeout=None):
+    if block and 0 < self.maxsize <= self._qsize() and threading.current_thread() is not threading.main_thread():
+        # Whoever would make room runs later: the queue grows instead.
+        most, self.maxsize = self.maxsize, 0
+        try:
+            return _put(self, item)
+        finally:
+            self.maxsize = most
+    return _put(self, item, block, timeout)
 
 
 def _thread_start(self):
@@ -95,12 +251,14 @@ def _thread_start(self):
         raise RuntimeError("thread.__init__() not called")
     if self._started.is_set():
         raise RuntimeError("threads can only be started once")
-    if self.daemon:
-        raise RuntimeError(
-            _NO_THREADS + "; one that is no daemon is run to its end by start(),"
-            " and concurrent.futures runs its work in line"
-        )
-    _run_in_line(self)
+    if type(self).run is threading.Timer.run:
+        self._started.set()
+        later.add(self, time.monotonic() + self.interval)
+    elif self.daemon:
+        self._started.set()
+        later.add(self, time.monotonic())
+    else:
+        _run_in_line(self)
 
 
 def _run_in_line(thread):
@@ -109,7 +267,8 @@ def _run_in_line(thread):
     ident = threading.get_ident()
     context = getattr(thread, "_context", None)
     thread._ident = ident
-    thread._started.set()
+    if not thread._started.is_set():
+        thread._started.set()
     threading._active[ident] = thread
     try:
         if context is None:
@@ -117,6 +276,9 @@ def _run_in_line(thread):
         else:
             # A context can be entered once at a time; a thread may be started inside another.
             context.copy().run(thread.run)
+    except _Parked:
+        thread._cloche_done = False
+        raise
     except WaitsForever as e:
         raise RuntimeError(f"{_NO_THREADS}, and this one would wait for another: {e}") from None
     except SystemExit:
@@ -126,7 +288,7 @@ def _run_in_line(thread):
         threading.excepthook(threading.ExceptHookArgs((type(e), e, tb, thread)))
     finally:
         threading._active[ident] = main
-        thread._cloche_done = True
+        thread.__dict__.setdefault("_cloche_done", True)
 
 
 def _thread_join(self, timeout=None):
@@ -136,6 +298,14 @@ def _thread_join(self, timeout=None):
         raise RuntimeError("cannot join thread before it is started")
     if self is threading.current_thread():
         raise RuntimeError("cannot join current thread")
+    if not self.is_alive():
+        return
+    if timeout is None:
+        later.run_this(self)
+        if self.is_alive():
+            _wait(None, "a thread that waits for ever")
+    else:
+        _pass_time(max(timeout, 0), lambda: not self.is_alive())
 
 
 def _thread_is_alive(self):
@@ -143,7 +313,7 @@ def _thread_is_alive(self):
         raise RuntimeError("Thread.__init__() not called")
     if self is threading.main_thread():
         return True
-    return self._started.is_set() and not hasattr(self, "_cloche_done")
+    return self._started.is_set() and not getattr(self, "_cloche_done", False)
 
 
 def _start_new_thread(function, args, kwargs=None):
@@ -160,7 +330,10 @@ def install():
     threading._start_joinable_thread = _start_new_thread
 
     threading.Condition.wait = _condition_wait
+    threading.Condition.notify = _condition_notify
+    time.sleep = _sleep
     threading.Event.wait = _event_wait
+    queue.Queue.put = _queue_put
     threading.Thread.start = _thread_start
     threading.Thread.join = _thread_join
     threading.Thread.is_alive = _thread_is_alive
@@ -360,6 +533,28 @@ class SharedValue:
         return self
 
 
+def _shared_array(typecode, init):
+    """multiprocessing.Array: an array of that type, whatever a list or a number of zeros."""
+    import array
+
+    class SharedArray(array.array):
+        def __getitem__(self, key):
+            found = super().__getitem__(key)
+            return list(found) if isinstance(key, slice) else found
+
+        def __setitem__(self, key, value):
+            super().__setitem__(key, array.array(self.typecode, value) if isinstance(key, slice) else value)
+
+        def get_lock(self):
+            return _shared_lock
+
+        def get_obj(self):
+            return self
+
+    _shared_lock = threading.RLock()
+    return SharedArray(typecode, bytes(init * array.array(typecode).itemsize) if isinstance(init, int) else init)
+
+
 def install_multiprocessing(no_processes):
     """Replaces what multiprocessing offers; no_processes() makes the error for the rest."""
     import multiprocessing
@@ -386,9 +581,7 @@ def install_multiprocessing(no_processes):
     base.Queue = base.JoinableQueue = of(queue.Queue)
     base.SimpleQueue = of(queue.SimpleQueue)
     base.Value = base.RawValue = of(SharedValue)
-    base.Array = base.RawArray = lambda self, typecode, init, lock=True: (
-        [0] * init if isinstance(init, int) else list(init)
-    )
+    base.Array = base.RawArray = lambda self, typecode, init, lock=True: _shared_array(typecode, init)
     for name in ("Manager", "Pipe"):
         setattr(base, name, closed)
     multiprocessing.process.BaseProcess.start = closed

@@ -20,7 +20,7 @@ import sys
 
 from json import dumps, loads
 
-from . import aio, calls, display, errors, figures, host, intnames, magics, preload, review, state, streams, tools, zone
+from . import aio, calls, display, errors, figures, host, intnames, magics, preload, review, state, streams, threads, tools, zone
 
 _HEAD = struct.Struct("<BHI")
 _FIRST, _SESSION, _REST, _RENEW, _RESUME = 1, 2, 4, 8, 16
@@ -67,6 +67,8 @@ def turn():
             outcome = {"suspended": True}
         except BaseException as e:
             outcome = _failed(e, name)
+        if threads.later.waiting and not (outcome is not None and ("suspended" in outcome or outcome.get("interrupt"))):
+            outcome = _guarded(lambda: threads.later.finish(flags & _SESSION), outcome, name)
         if figures.any_open() and (outcome is None or "suspended" not in outcome):
             outcome = _guarded(figures.show_open, outcome, name)
         if not flags & _SESSION and (atexit._ncallbacks() or len(logging._handlerList) > _handlers):

@@ -1,5 +1,5 @@
 # scikit-learn trains and judges; asking for all processors is no error.
-from sklearn.cluster import KMeans
+from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans
 from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -18,3 +18,13 @@ assert scores.mean() > 0.9
 assert len(set(KMeans(3, n_init=2, random_state=0).fit_predict(X))) == 3
 line = LinearRegression().fit([[0], [1], [2]], [1, 3, 5])
 assert line.coef_.round(6).tolist() == [2] and round(float(line.intercept_), 6) == 1
+
+# Labels and positions have the width that they have elsewhere.
+from sklearn.neighbors import NearestNeighbors
+from sklearn.tree import DecisionTreeClassifier
+
+for clusters in (DBSCAN(), AgglomerativeClustering(3)):
+    assert not hasattr(clusters, "labels_")
+    assert clusters.fit_predict(X).dtype == clusters.labels_.dtype == "int64"
+assert KMeans(3, n_init=1, random_state=0).fit(X).labels_.dtype == "int32"
+assert NearestNeighbors().fit(X).kneighbors(X[:2])[1].dtype == DecisionTreeClassifier().fit(X, y).apply(X).dtype == "int64"

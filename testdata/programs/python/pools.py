@@ -79,3 +79,8 @@ async def main():
 
 
 asyncio.run(main())
+
+# An array has its type.
+shared = multiprocessing.Array("d", [1, 2])
+shared[1:] = [7]
+assert shared[:] == [1.0, 7.0] and multiprocessing.Array("i", 3)[:] == [0, 0, 0]

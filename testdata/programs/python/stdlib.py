@@ -32,6 +32,7 @@ for name, text in {
     pathlib.Path("t.txt").write_text(text, encoding=name)
     assert open("t.txt", encoding=name).read() == text
 assert sys.getdefaultencoding() == sys.getfilesystemencoding() == locale.getpreferredencoding() == "utf-8"
+assert locale.getlocale()[1] == locale.getencoding() == "UTF-8"
 assert open("t.txt", "w").encoding.lower() == "utf-8"
 
 # Time.

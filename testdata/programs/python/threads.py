@@ -42,7 +42,6 @@ def fails_with(text, call):
 
 
 # What cannot run in line.
-fails_with("can't start new thread", threading.Thread(target=print, daemon=True).start)
 fails_with("can't start new thread", threading.Thread(target=queue.Queue().get).start)
 
 # Nothing waits forever.
@@ -84,4 +83,6 @@ local.x = 1
 assert local.x == 1
 timer = threading.Timer(0.01, done.append, ("timer",))
 timer.start()
-assert done[-1] == "timer"
+assert timer.is_alive() and done[-1] != "timer"
+timer.join()
+assert done[-1] == "timer" and not timer.is_alive()

@@ -1,0 +1,143 @@
+# Daemons and timers run when the program waits, and producers before their consumers.
+# stdout: at the end
+# stdout: a timer that was left
+import copy
+import queue
+import threading
+import time
+
+# Workers over a queue, started first.
+jobs, results = queue.Queue(), []
+
+
+def work():
+    while True:
+        job = jobs.get()
+        try:
+            results.append(job * job)
+        finally:
+            jobs.task_done()
+
+
+for _ in range(3):
+    threading.Thread(target=work, daemon=True).start()
+for n in range(10):
+    jobs.put(n)
+jobs.join()
+assert results == [n * n for n in range(10)]
+
+for n in range(3):  # for workers that found nothing any more
+    jobs.put(n)
+jobs.join()
+assert results[10:] == [0, 1, 4]
+try:
+    queue.Queue().get()
+except RuntimeError as e:
+    assert "never end" in str(e)
+
+
+# One that looks again and again.
+def poll():
+    while True:
+        try:
+            results.append(polled.get(timeout=0.01))
+        except queue.Empty:
+            continue
+        polled.task_done()
+
+
+polled = queue.Queue()
+threading.Thread(target=poll, daemon=True).start()
+polled.put("a")
+polled.put("b")
+polled.join()
+assert results[-2:] == ["a", "b"]
+
+# A queue that is too small for what comes before anybody takes it.
+small, got = queue.Queue(maxsize=2), []
+producer = threading.Thread(target=lambda: [small.put(n) for n in (1, 2, 3, 4, None)])
+consumer = threading.Thread(target=lambda: got.extend(iter(small.get, None)))
+producer.start()
+consumer.start()
+producer.join()
+consumer.join()
+assert got == [1, 2, 3, 4] and small.maxsize == 2
+
+# A daemon runs in a sleep, and no longer.
+beats = []
+
+
+def beat():
+    while True:
+        beats.append(1)
+        time.sleep(0.02)
+
+
+heart = threading.Thread(target=beat, daemon=True)
+heart.start()
+begin = time.monotonic()
+time.sleep(0.07)
+assert 0.07 <= time.monotonic() - begin < 5 and 1 < len(beats) < 6 and heart.is_alive()
+
+
+# One that goes on for ever does not keep the program from what it waited for.
+def tell():
+    event.set()
+    while True:
+        time.sleep(0.001)
+
+
+event = threading.Event()
+threading.Thread(target=tell, daemon=True).start()
+assert event.wait()
+
+# Timers.
+fired = []
+cancelled = threading.Timer(0.01, fired.append, ["never"])
+cancelled.start()
+cancelled.cancel()
+cancelled.join()
+threading.Timer(0.02, fired.append, ["second"]).start()
+threading.Timer(0.01, fired.append, ["first"]).start()
+time.sleep(0.03)
+assert fired == ["first", "second"]
+event.clear()
+threading.Timer(0.01, event.set).start()
+assert event.wait(5) and not threading.Event().wait(0.001)
+lock = threading.Lock()
+lock.acquire()
+threading.Timer(0.01, lock.release).start()
+assert lock.acquire(timeout=5)
+
+# Conditions and semaphores.
+condition, items = threading.Condition(), []
+
+
+def take():
+    with condition:
+        while not items:
+            condition.wait()
+        results.append(items.pop())
+
+
+taker = threading.Thread(target=take, daemon=True)
+taker.start()
+with condition:
+    items.append("item")
+    condition.notify()
+taker.join()
+assert results[-1] == "item"
+semaphore = threading.Semaphore(0)
+threading.Thread(target=semaphore.release, daemon=True).start()
+assert semaphore.acquire()
+
+try:
+    copy.deepcopy(lock)
+except TypeError as e:
+    assert "cannot pickle" in str(e)
+else:
+    raise AssertionError("a lock was copied")
+
+threading.Timer(0.01, print, ["a timer that was left"]).start()
+threading.Thread(target=time.sleep, args=(3600,), daemon=True).start()
+print("at the end")
