@@ -98,29 +98,67 @@ func TestDroppedBodyEnds(t *testing.T) {
 // TestDroppedBody: who is refused before the body was read sees why, also a client that sends all of it first.
 func TestDroppedBody(t *testing.T) {
 	const large = 24 << 20 // more than sockets hold
-	s, stop := listen(t, func(c *web.Config) { c.MaxBodyBytes = 1 << 20 }, web.ServeOptions{})
-	defer func() {
-		if err := stop(); err != nil {
-			t.Error(err)
+	bothWays(t, func(c *web.Config) { c.MaxBodyBytes = 1 << 20 }, func(t *testing.T, s *server) {
+		for _, route := range []string{"POST /v1/execute", "PUT /v1/sessions/none/files/a"} {
+			c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			if _, err := fmt.Fprintf(c, "%s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", route, c.RemoteAddr(), secret, large); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := c.Write(make([]byte, large)); err != nil {
+				t.Errorf("%s: the body cannot be sent: %v", route, err)
+				continue
+			}
+			res, err := http.ReadResponse(bufio.NewReader(c), nil)
+			if err != nil || res.StatusCode != map[string]int{"POST": 413, "PUT": 404}[route[:strings.IndexByte(route, ' ')]] {
+				t.Errorf("%s: %v %v", route, res, err)
+			}
 		}
-	}()
-	addr := strings.TrimPrefix(s.url, "http://")
-	for _, route := range []string{"POST /v1/execute", "PUT /v1/sessions/none/files/a"} {
-		c, err := net.Dial("tcp", addr)
-		if err != nil {
-			t.Fatal(err)
+	})
+}
+
+// TestBrokenBodies: a client whose body breaks off, does not come or is not what it says hears that.
+func TestBrokenBodies(t *testing.T) {
+	change := func(c *web.Config) { c.BodyTimeout = 300 * time.Millisecond }
+	bothWays(t, change, func(t *testing.T, s *server) {
+		for _, b := range []struct {
+			name, head, body string
+			ends             bool // the client sends no more, and says so
+			status           int
+			text             string
+		}{
+			{"no chunks", "Transfer-Encoding: chunked", "zz\r\n", false, 400, "could not be read"},
+			{"a chunk of less than nothing", "Transfer-Encoding: chunked", "-1\r\n{}\r\n", false, 400, "could not be read"},
+			{"a chunk without an end", "Transfer-Encoding: chunked", "ffffffffffffff\r\n{", false, 408, "did not come in time"},
+			{"chunks that break off", "Transfer-Encoding: chunked", "2\r\n{}\r\n", true, 400, "ended before"},
+			{"a length without a body", "Content-Length: 10", "{", false, 408, "did not come in time"},
+			{"a body that breaks off", "Content-Length: 10", "{", true, 400, "ended before"},
+			{"a long body that breaks off", "Content-Length: 1000000", "{", true, 400, "ended before"},
+		} {
+			c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			fmt.Fprintf(c, "POST /v1/execute HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n%s\r\n\r\n%s", c.RemoteAddr(), secret, b.head, b.body)
+			if b.ends {
+				if err := c.(*net.TCPConn).CloseWrite(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_ = c.SetReadDeadline(time.Now().Add(5 * time.Second))
+			res, err := http.ReadResponse(bufio.NewReader(c), nil)
+			if err != nil {
+				t.Errorf("%s: %v", b.name, err)
+				continue
+			}
+			text, err := io.ReadAll(res.Body)
+			if err != nil || res.StatusCode != b.status || !strings.Contains(string(text), b.text) {
+				t.Errorf("%s: %d %s %v", b.name, res.StatusCode, text, err)
+			}
 		}
-		defer c.Close()
-		if _, err := fmt.Fprintf(c, "%s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", route, addr, secret, large); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := c.Write(make([]byte, large)); err != nil {
-			t.Errorf("%s: the body cannot be sent: %v", route, err)
-			continue
-		}
-		res, err := http.ReadResponse(bufio.NewReader(c), nil)
-		if err != nil || res.StatusCode != map[string]int{"POST": 413, "PUT": 404}[route[:strings.IndexByte(route, ' ')]] {
-			t.Errorf("%s: %v %v", route, res, err)
-		}
-	}
+	})
 }

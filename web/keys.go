@@ -151,12 +151,10 @@ func bearer(r *http.Request) string {
 	const scheme = "Bearer "
 	h := r.Header["Authorization"]
 	if len(h) == 0 && r.Header.Get("Upgrade") != "" { // a page cannot give a WebSocket a header
-		for _, protocols := range r.Header["Sec-Websocket-Protocol"] {
-			for p := range strings.SplitSeq(protocols, ",") {
-				if encoded, ok := strings.CutPrefix(strings.TrimSpace(p), bearerProtocol); ok {
-					b, _ := base64.RawURLEncoding.DecodeString(encoded)
-					return string(b)
-				}
+		for _, p := range subprotocols(r) {
+			if encoded, ok := strings.CutPrefix(p, bearerProtocol); ok {
+				b, _ := base64.RawURLEncoding.DecodeString(encoded)
+				return string(b)
 			}
 		}
 	}
@@ -164,6 +162,16 @@ func bearer(r *http.Request) string {
 		return ""
 	}
 	return h[0][len(scheme):]
+}
+
+// subprotocols are those that a WebSocket's client asks for.
+func subprotocols(r *http.Request) (out []string) {
+	for _, list := range r.Header["Sec-Websocket-Protocol"] {
+		for p := range strings.SplitSeq(list, ",") {
+			out = append(out, strings.TrimSpace(p))
+		}
+	}
+	return out
 }
 
 type keyContext struct{}

@@ -83,9 +83,10 @@ func (s *Server) sessionSocket(x *exchange, c echo.Context) error {
 	k.turns.Wait()
 	pings.Wait()
 	if errors.Is(err, errServerStopping) {
-		return conn.Close(websocket.StatusGoingAway, "the server is stopping")
+		_ = conn.Close(websocket.StatusGoingAway, "the server is stopping")
 	}
-	return conn.CloseNow()
+	_ = conn.CloseNow() // which says of a connection that its client has closed that it is
+	return nil
 }
 
 // leave stops the turn of a client that is gone, unless it is detached.

@@ -14,6 +14,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -207,7 +209,8 @@ func (s *Server) passOn(x *exchange) {
 
 	wait, cancelWait := context.WithTimeoutCause(ctx, s.cfg.QueueWait, errWorkerLate)
 	defer cancelWait()
-	x.r.Body = passedBody{x: x, from: x.r.Body}
+	body := &passedBody{x: x, from: x.r.Body}
+	x.r.Body = body
 	to := &passing{s: s, key: x.key, wait: wait}
 	defer to.release()
 	if n := x.r.ContentLength; 0 < n && n <= maxRepeated && s.bodies.take(x.key, n) {
@@ -218,6 +221,7 @@ func (s *Server) passOn(x *exchange) {
 			return
 		}
 	}
+	dropped := false // the worker answered before it had read the body
 	proxy := httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.Out.URL.Scheme, r.Out.URL.Host, r.Out.Host = "http", "localhost", "localhost"
@@ -229,8 +233,8 @@ func (s *Server) passOn(x *exchange) {
 					delete(h, name)
 				}
 			}
-			if subprotocols := r.In.Header["Sec-Websocket-Protocol"]; len(subprotocols) > 0 {
-				h["Sec-Websocket-Protocol"] = []string{subprotocol}
+			if slices.Contains(subprotocols(r.In), subprotocol) {
+				h["Sec-Websocket-Protocol"] = []string{subprotocol} // without the key
 			}
 			h.Set("X-Request-Id", x.id)
 		},
@@ -238,17 +242,25 @@ func (s *Server) passOn(x *exchange) {
 			for name := range x.Header() {
 				delete(res.Header, name) // what is decided here
 			}
-			x.dropBody()
+			dropped = x.dropBody()
 			return nil
 		},
 		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) {
-			if x.r.Context().Err() == nil {
+			body.stop()
+			if body.err != nil { // who stopped in the middle of it may still read what was wrong
+				s.fail(x, readError(body.err))
+			} else {
 				s.fail(x, workerError(ctx, err))
 			}
 		},
 		Transport: to, FlushInterval: -1, ErrorLog: log.New(connectionLog{s}, "", 0),
 	}
 	proxy.ServeHTTP(passedOn{x}, x.r.WithContext(ctx))
+	// What is sent to its end can be followed by the end of the connection, when all that its client sends was taken.
+	if dropped && x.Header().Get("Content-Length") != "" {
+		body.stop()
+		x.drain()
+	}
 }
 
 // maxRepeated bounds the body of a request that is kept until it was answered, to be sent again. Where a key's requests hold too
@@ -311,24 +323,49 @@ func workerError(ctx context.Context, err error) error {
 	return errWorkerEnded
 }
 
-// passedBody is a body on its way to a worker. The client has BodyTimeout for each part.
+// passedBody is a body on its way to a worker. The client has BodyTimeout for each part. The worker's transport may read it
+// for longer than the answer takes.
 type passedBody struct {
 	x    *exchange
 	from io.ReadCloser
+	over atomic.Bool // nothing of it is read any more
+
+	mu  sync.Mutex // held while it is read
+	err error      // that reading failed with
 }
 
-func (b passedBody) Read(p []byte) (int, error) {
+func (b *passedBody) Read(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	_ = b.x.control.SetReadDeadline(time.Now().Add(b.x.s.cfg.BodyTimeout))
+	if b.over.Load() { // looked at after the deadline was set, so that that of stop is the last
+		return 0, http.ErrBodyReadAfterClose
+	}
 	n, err := b.from.Read(p)
-	if err == io.EOF {
+	switch {
+	case err == io.EOF:
 		b.x.bodyRead.Store(true)
 		_ = b.x.control.SetReadDeadline(time.Time{})
+	case err != nil && !b.over.Load():
+		b.err = err
 	}
 	return n, err
 }
 
+// stop ends a read that waits, and lets no other begin: what is left of the connection is the caller's.
+func (b *passedBody) stop() {
+	b.over.Store(true)
+	if b.x.bodyRead.Load() || b.x.r.ContentLength == 0 {
+		return
+	}
+	_ = b.x.control.SetReadDeadline(time.Unix(1, 0))
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_ = b.x.control.SetReadDeadline(time.Time{})
+}
+
 // Close leaves the body open, which the server closes: it may have to go to another worker.
-func (b passedBody) Close() error { return nil }
+func (b *passedBody) Close() error { return nil }
 
 // passedOn is the writer of a worker's answer. The client has WriteTimeout to take each part.
 type passedOn struct{ *exchange }

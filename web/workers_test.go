@@ -70,3 +70,50 @@ func TestRequestsAreSentAgain(t *testing.T) {
 	(<-waits).must(200, nil)
 	ask("third").must(200, nil)
 }
+
+// single is a fleet whose one worker is a server at an address.
+type single struct{ to *url.URL }
+
+func (f single) Worker(context.Context, *web.Key) (web.Worker, error) {
+	return web.Worker{Transport: f, Secret: secret, Release: func() {}}, nil
+}
+
+func (single) Loads() map[string]web.WorkerLoad { return nil }
+
+func (f single) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.URL.Host, r.Host = f.to.Host, f.to.Host
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// bothWays runs a test with a server that runs programs itself, and with one that passes requests on to it.
+func bothWays(t *testing.T, change func(*web.Config), test func(t *testing.T, s *server)) {
+	way := func(change func(*web.Config)) func(*testing.T) {
+		return func(t *testing.T) {
+			s, stop := listen(t, change, web.ServeOptions{})
+			defer func() {
+				if err := stop(); err != nil {
+					t.Error(err)
+				}
+			}()
+			test(t, s)
+		}
+	}
+	t.Run("itself", way(change))
+	t.Run("workers", func(t *testing.T) {
+		behind, stop := listen(t, change, web.ServeOptions{})
+		defer func() {
+			if err := stop(); err != nil {
+				t.Error(err)
+			}
+		}()
+		to, err := url.Parse(behind.url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		way(func(c *web.Config) {
+			change(c)
+			c.Engine, c.Workers = nil, single{to}
+		})(t)
+	})
+}
