@@ -103,6 +103,12 @@ func (f *Files) CopyIn(p string, r io.Reader) error {
 	return f.about("write", p, f.ns.CopyIn(guestPath(p), r))
 }
 
+// MkdirAll makes a folder and those above it, as far as they are missing.
+func (f *Files) MkdirAll(p string) error {
+	defer f.hold()()
+	return f.about("make folder", p, f.ns.MkdirAll(guestPath(p)))
+}
+
 // Remove removes a file, a link or an empty folder.
 func (f *Files) Remove(p string) error {
 	defer f.hold()()

@@ -3,7 +3,10 @@ package web
 import (
 	"archive/tar"
 	"archive/zip"
+	"bufio"
 	"bytes"
+	"cmp"
+	"compress/gzip"
 	"errors"
 	"io"
 	"mime"
@@ -17,21 +20,28 @@ import (
 	"github.com/cloche-dev/cloche/engine"
 )
 
-// archiveType is the kind of archive that a request speaks of: tar unless it says zip.
+// archiveTypes are the kinds of archives, by what a request calls them.
+var archiveTypes = map[string]string{
+	"tar": "tar", "zip": "zip", "tar.gz": "tar.gz", "tgz": "tar.gz",
+	"application/x-tar": "tar", "application/tar": "tar", "application/zip": "zip", "application/x-zip-compressed": "zip",
+	"application/gzip": "tar.gz", "application/x-gzip": "tar.gz", "application/x-gtar": "tar.gz",
+}
+
+// archiveType is the kind of archive that a request speaks of, by its format or the media types of a header; "" if neither says.
 func archiveType(c echo.Context, header string) (string, error) {
-	switch f := c.QueryParam("format"); f {
-	case "tar", "zip":
-		return f, nil
-	case "":
-	default:
-		return "", invalidf("format is %s: use tar or zip", quoted(f))
+	if f := c.QueryParam("format"); f != "" {
+		kind := archiveTypes[strings.ToLower(f)]
+		if kind == "" || strings.Contains(f, "/") {
+			return "", invalidf("format is %s: use tar, tar.gz or zip", quoted(f))
+		}
+		return kind, nil
 	}
 	for one := range strings.SplitSeq(header, ",") {
-		if t, _, err := mime.ParseMediaType(one); err == nil && t == "application/zip" {
-			return "zip", nil
+		if t, _, err := mime.ParseMediaType(one); err == nil && archiveTypes[t] != "" {
+			return archiveTypes[t], nil
 		}
 	}
-	return "tar", nil
+	return "", nil
 }
 
 // getArchive answers with the files below a folder, /data if none is named.
@@ -40,6 +50,7 @@ func (s *Server) getArchive(x *exchange, c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	kind = cmp.Or(kind, "tar")
 	dir, err := checkPath(c.QueryParam("path"))
 	if err != nil {
 		return err
@@ -49,15 +60,9 @@ func (s *Server) getArchive(x *exchange, c echo.Context) error {
 			return fileError(err)
 		}
 		h := x.Header()
-		h.Set("Content-Type", map[string]string{"tar": "application/x-tar", "zip": "application/zip"}[kind])
+		h.Set("Content-Type", map[string]string{"tar": "application/x-tar", "tar.gz": "application/gzip", "zip": "application/zip"}[kind])
 		h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": sn.id + "." + kind}))
-		w := slowly{x}
-		if kind == "zip" {
-			err = f.WriteZip(w, dir)
-		} else {
-			err = f.WriteTar(w, dir)
-		}
-		if err != nil {
+		if err = writeArchive(slowly{x}, kind, f, dir); err != nil {
 			if x.status != 0 {
 				panic(http.ErrAbortHandler) // the archive must not seem whole
 			}
@@ -68,10 +73,29 @@ func (s *Server) getArchive(x *exchange, c echo.Context) error {
 	})
 }
 
-// maxArchived is how many files an archive may bring.
-const maxArchived = 100_000
+func writeArchive(w io.Writer, kind string, f *engine.Files, dir string) error {
+	switch kind {
+	case "zip":
+		return f.WriteZip(w, dir)
+	case "tar.gz":
+		z := gzip.NewWriter(w)
+		if err := f.WriteTar(z, dir); err != nil {
+			return err
+		}
+		return z.Close()
+	}
+	return f.WriteTar(w, dir)
+}
 
-// putArchive puts the files of an archive below a folder, /data if none is named. Links and special files are left out.
+const (
+	// maxArchived is how many files and folders an archive may bring.
+	maxArchived = 100_000
+	// archiveOverhead is what each may take besides its contents: headers and padding.
+	archiveOverhead = 1024
+)
+
+// putArchive puts the files and folders of an archive below a folder, /data if none is named. What is neither is refused: a link
+// could only lead to what the sandbox has. What came before it stays.
 func (s *Server) putArchive(x *exchange, c echo.Context) error {
 	if e := checkEncoding(x.r); e != nil {
 		return e
@@ -85,49 +109,93 @@ func (s *Server) putArchive(x *exchange, c echo.Context) error {
 		return err
 	}
 	return s.withFiles(x, c, func(sn *session, f *engine.Files) error {
-		body, err := x.upload(int64(sn.limits.DiskBytes) + maxArchived*1024) // headers and padding
+		if kind != "tar" && kind != "tar.gz" {
+			x.hold() // a zip begins at its end
+		}
+		most := int64(sn.limits.DiskBytes) + maxArchived*archiveOverhead
+		body, err := x.upload(most)
 		if err != nil {
 			return err
 		}
 		defer body.Close()
-		var n, total int64
+		var members int
+		out := ArchiveWritten{Path: dir}
 		put := func(name string, r io.Reader) error {
 			p, err := memberPath(dir, name)
 			if err != nil {
 				return err
 			}
-			if n++; n > maxArchived {
-				return fail(http.StatusRequestEntityTooLarge, codeTooLarge, "the archive has more than %d files", maxArchived)
+			if members++; members > maxArchived {
+				return errManyMembers
 			}
-			count := &counter{r: r}
-			err = f.CopyIn(p, count)
-			total += count.n
+			if r == nil {
+				return f.MkdirAll(p)
+			}
+			n, err := copyIn(f, p, r)
+			out.Files, out.Bytes = out.Files+1, out.Bytes+n
 			return err
 		}
-		if kind == "zip" {
-			err = unzip(body, x.s.cfg.MaxBodyBytes, put)
-		} else {
-			err = untar(body, put)
-		}
-		if err != nil {
+		if err := extract(body, kind, most, x.s.cfg.MaxBodyBytes, put); err != nil {
 			if body.err != nil {
 				err = body.err
 			}
 			return fileError(err)
 		}
-		return x.reply(http.StatusOK, ArchiveWritten{Path: dir, Files: n, Bytes: total})
+		return x.reply(http.StatusOK, out)
 	})
 }
 
+var errManyMembers = fail(http.StatusRequestEntityTooLarge, codeTooLarge, "the archive has more than %d files and folders", maxArchived)
+
+// copyIn writes a file. One that did not get all that r has is removed: a half of it must not seem the whole.
+func copyIn(f *engine.Files, p string, r io.Reader) (int64, error) {
+	count := &counter{r: r}
+	err := f.CopyIn(p, count)
+	if err != nil && count.reads > 0 { // and so the file was there, and is not what it was
+		_ = f.Remove(p)
+	}
+	return count.n, err
+}
+
 type counter struct {
-	r io.Reader
-	n int64
+	r     io.Reader
+	n     int64
+	reads int
 }
 
 func (c *counter) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
+	c.reads++
 	c.n += int64(n)
 	return n, err
+}
+
+// extract hands on what an archive has, whose kind its first bytes tell if the request did not. A tar has no more than most bytes
+// when it is unpacked, and a zip no more than mostZip as it comes.
+func extract(body io.Reader, kind string, most, mostZip int64, put func(name string, r io.Reader) error) error {
+	r := bufio.NewReader(body)
+	if kind == "" {
+		start, err := r.Peek(4)
+		switch {
+		case err != nil && err != io.EOF:
+			return err
+		case bytes.HasPrefix(start, []byte("PK")):
+			kind = "zip"
+		case bytes.HasPrefix(start, []byte{0x1f, 0x8b}):
+			kind = "tar.gz"
+		}
+	}
+	switch kind {
+	case "zip":
+		return unzip(r, mostZip, put)
+	case "tar.gz":
+		z, err := gzip.NewReader(r)
+		if err != nil {
+			return malformed("gzip", err)
+		}
+		return untar(http.MaxBytesReader(nil, z, most), put)
+	}
+	return untar(r, put)
 }
 
 // memberPath is where a member of an archive goes: below dir, whatever its name.
@@ -140,22 +208,42 @@ func memberPath(dir, name string) (string, error) {
 }
 
 func untar(r io.Reader, put func(string, io.Reader) error) error {
-	t := tar.NewReader(r)
+	all := &counter{r: r}
+	t := tar.NewReader(all)
 	for {
 		h, err := t.Next()
 		switch {
 		case err == io.EOF:
-			_, err := io.Copy(io.Discard, r) // padding
-			return err
+			if _, err := io.Copy(io.Discard, all); err != nil { // padding
+				return malformed("tar", err)
+			}
+			if all.n == 0 || all.n%tarBlock != 0 {
+				return malformed("tar", io.ErrUnexpectedEOF)
+			}
+			return nil
 		case err != nil:
 			return malformed("tar", err)
-		case h.Typeflag != tar.TypeReg:
-			continue
 		}
-		if err := put(h.Name, memberReader{t, "tar"}); err != nil {
+		switch h.Typeflag {
+		case tar.TypeReg:
+			err = put(h.Name, memberReader{t, "tar"})
+		case tar.TypeDir:
+			err = put(h.Name, nil)
+		case tar.TypeXGlobalHeader: // says nothing of a file
+		default:
+			err = neither(h.Name)
+		}
+		if err != nil {
 			return err
 		}
 	}
+}
+
+// tarBlock is what the length of a tar is a multiple of.
+const tarBlock = 512
+
+func neither(name string) error {
+	return invalidf("the archive has a member %s that is neither a file nor a folder: leave links out, or have tar follow them (-h)", quoted(name))
 }
 
 func unzip(r io.Reader, most int64, put func(string, io.Reader) error) error {
@@ -166,24 +254,35 @@ func unzip(r io.Reader, most int64, put func(string, io.Reader) error) error {
 	if int64(len(b)) > most {
 		return &http.MaxBytesError{Limit: most}
 	}
+	if bytes.Count(b, []byte("PK\x01\x02")) > maxArchived { // entries of the directory, which takes memory when it is read
+		return errManyMembers
+	}
 	z, err := zip.NewReader(bytes.NewReader(b), int64(len(b)))
 	if err != nil {
 		return malformed("zip", err)
 	}
 	for _, member := range z.File {
-		if !member.Mode().IsRegular() {
-			continue
+		switch mode := member.Mode(); {
+		case mode.IsDir():
+			err = put(member.Name, nil)
+		case !mode.IsRegular():
+			err = neither(member.Name)
+		default:
+			err = unzipFile(member, put)
 		}
-		f, err := member.Open()
-		if err != nil {
-			return malformed("zip", err)
-		}
-		err = errors.Join(put(member.Name, memberReader{f, "zip"}), f.Close())
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func unzipFile(member *zip.File, put func(string, io.Reader) error) error {
+	f, err := member.Open()
+	if err != nil {
+		return malformed("zip", err)
+	}
+	return errors.Join(put(member.Name, memberReader{f, "zip"}), f.Close())
 }
 
 // memberReader tells damage of an archive from what the sandbox refuses.
@@ -204,5 +303,5 @@ func malformed(kind string, err error) error {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return err
 	}
-	return invalidf("the %s archive is malformed, or of another kind (only plain tar and zip are read): %v", kind, err)
+	return invalidf("the %s archive is malformed, cut short, or of another kind (tar, tar.gz and zip are read): %v", kind, err)
 }

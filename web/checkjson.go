@@ -13,7 +13,8 @@ import (
 const deepest = 128
 
 // checkJSON refuses what encoding/json would let pass where the body is to become a t: a key that is there twice, of which two
-// readers may take a different one; a field whose name differs from ours in case; and deep nesting. What is malformed passes:
+// readers may take a different one; a field whose name differs from ours in case; null in a list or a map, which would become
+// an empty value; and deep nesting. What is malformed passes:
 // the decoder says where.
 func checkJSON(body []byte, t reflect.Type) *apiError {
 	var around []container // outermost first
@@ -35,6 +36,10 @@ func checkJSON(body []byte, t reflect.Type) *apiError {
 		case ',':
 			if n := len(around); n > 0 {
 				expectKey, next = around[n-1].keys != nil, around[n-1].element
+			}
+		case 'n':
+			if n := len(around); n > 0 && !expectKey && around[n-1].wants(next) && bytes.HasPrefix(body[i:], []byte("null")) {
+				return invalidf("null cannot be an element of a list, or the value of a name")
 			}
 		case '"':
 			end := stringEnd(body, i)
@@ -78,6 +83,11 @@ func newContainer(object bool, t reflect.Type) container {
 		c.element = t.Elem()
 	}
 	return c
+}
+
+// wants says whether an element of the container has to be there: it is of a list or a map, and a next that has no null.
+func (c container) wants(next reflect.Type) bool {
+	return c.element != nil && next != nil && next.Kind() != reflect.Pointer && next.Kind() != reflect.Interface && !reflect.PointerTo(next).Implements(unmarshaler)
 }
 
 var (

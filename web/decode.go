@@ -5,7 +5,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"math"
 	"mime"
 	"net/http"
 	"os"
@@ -32,6 +34,12 @@ func (x *exchange) readJSON(v any, optional bool) ([]byte, error) {
 		return nil, err
 	}
 	return body, decodeJSON(body, v)
+}
+
+// readNothing reads a body that says nothing: none, or an object without fields.
+func (x *exchange) readNothing() error {
+	_, err := x.readJSON(&struct{}{}, true)
+	return err
 }
 
 // isJSON says whether a Content-Type is that of JSON, whatever its parameters.
@@ -153,9 +161,42 @@ func decodeJSON(body []byte, v any) error {
 		return invalidf("the JSON is malformed at line %d, column %d: %s", line, column, e.Error())
 	}
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return invalidf("%s must be %s, not %s", cmp.Or(fieldPath(e.Field), "the body"), kindOf(e.Type.String()), e.Value)
+		return wrongType(e, reflect.TypeOf(v).Elem())
 	}
 	return invalidf("%s", strings.TrimPrefix(err.Error(), "json: "))
+}
+
+// wrongType says what a value is that cannot become a part of a t, and what it must be.
+func wrongType(e *json.UnmarshalTypeError, t reflect.Type) error {
+	name, want := cmp.Or(fieldPath(e.Field), "the body"), kindOf(e.Type)
+	if in := typeAt(t, fieldPath(e.Field)); in != e.Type && in != nil && (in.Kind() == reflect.Slice || in.Kind() == reflect.Map) {
+		name = "each of " + name
+	}
+	if number, ok := strings.CutPrefix(e.Value, "number "); ok {
+		return invalidf("%s must be %s, not %.40s", name, want, number)
+	}
+	is := map[string]string{"array": "a list", "object": "an object", "string": "a string", "bool": "true or false", "number": "a number"}
+	return invalidf("%s must be %s, not %s", name, want, cmp.Or(is[e.Value], e.Value))
+}
+
+// typeAt is the type of what a path of fields leads to in a t; lists and maps on the way are passed through.
+func typeAt(t reflect.Type, path string) reflect.Type {
+	if path == "" {
+		return t
+	}
+	for name := range strings.SplitSeq(path, ".") {
+		for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map {
+			t = t.Elem()
+		}
+		if t.Kind() != reflect.Struct || fieldsOf(t)[name] == nil {
+			return nil
+		}
+		t = fieldsOf(t)[name]
+	}
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t
 }
 
 // fieldPath is the path of a field without the names of the Go types that it is embedded in, which begin with a capital.
@@ -165,20 +206,20 @@ func fieldPath(path string) string {
 	}), ".")
 }
 
-// kindOf is what a client calls a Go type.
-func kindOf(goType string) string {
-	switch {
-	case strings.Contains(goType, "uint"):
-		return "a whole number from 0"
-	case strings.Contains(goType, "int"):
+// kindOf is what a client calls what becomes a value of a Go type.
+func kindOf(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return fmt.Sprintf("a whole number from 0 to %d", uint64(math.MaxUint64>>(64-t.Bits())))
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		return "a whole number"
-	case strings.Contains(goType, "float"):
+	case reflect.Float32, reflect.Float64:
 		return "a number"
-	case strings.HasSuffix(goType, "string") && !strings.ContainsAny(goType, "[]"):
+	case reflect.String:
 		return "a string"
-	case strings.HasSuffix(goType, "bool"):
+	case reflect.Bool:
 		return "true or false"
-	case strings.HasPrefix(goType, "[]"):
+	case reflect.Slice:
 		return "a list"
 	}
 	return "an object"

@@ -86,7 +86,7 @@ func TestLimits(t *testing.T) {
 		{object{"timeout_ms": uint64(1) << 63}, "limits.timeout_ms"},
 		{object{"memory_bytes": 1 << 20}, "memory"},
 		{object{"timeout_ms": -1}, "timeout_ms must be a whole number from 0"},
-		{object{"timeout_ms": "1s"}, "timeout_ms must be a whole number from 0, not string"},
+		{object{"timeout_ms": "1s"}, "timeout_ms must be a whole number from 0 to 18446744073709551615, not a string"},
 		{object{"timeout_s": 1}, `unknown field "timeout_s"`},
 	} {
 		s.do("POST", "/v1/execute", object{"code": "1", "limits": c.limits}).mustFail(400, "invalid_request", c.text)
@@ -105,9 +105,9 @@ func TestBadRequests(t *testing.T) {
 		{`{"code":"1"}`, 415, "unsupported_media_type", "application/json"},
 		{object{"code": "1", "colour": "red"}, 400, "invalid_request", `unknown field "colour"`},
 		{object{"Code": "1"}, 400, "invalid_request", `unknown field "Code"`},
-		{object{"code": 1}, 400, "invalid_request", "code must be a string, not number"},
+		{object{"code": 1}, 400, "invalid_request", "code must be a string, not a number"},
 		{object{"language": "ruby", "code": "1"}, 400, "invalid_request", "use python, javascript or typescript"},
-		{[]int{1}, 400, "invalid_request", "the body must be an object, not array"},
+		{[]int{1}, 400, "invalid_request", "the body must be an object, not a list"},
 		{object{"code": "1", "files": []object{{"path": "a"}}}, 400, "invalid_request", "neither content nor content_base64"},
 		{object{"code": "1", "files": []object{{"path": "a", "content_base64": "!"}}}, 400, "invalid_request", "not base64"},
 		{object{"code": "1", "files": []object{{"path": "a/", "content": "!"}}}, 400, "invalid_request", "must name a file"},
@@ -126,18 +126,28 @@ func TestBadRequests(t *testing.T) {
 		"{\n \"code\": x}":            "line 2, column 10",
 		`{"code":"1","code":"2"}`:     `"code" is there twice`,
 		`{"code":"1","c\u006fde":""}`: `"code" is there twice`,
-		`{"code":"1","limits":{"fuel":1000000000,"Fuel":2}}`:                                      `unknown field "Fuel"`,
-		`{"code":"1","files":[{"path":"a","Path":"b","content":""}]}`:                             `unknown field "Path"`,
-		`{"code":"1","env":{"A":"1","A":"2"}}`:                                                    `"A" is there twice`,
-		`{"code":"1","inputs":{"a":[{"b":1,"b":2}]}}`:                                             `"b" is there twice`,
-		`{"code":"1","limits":{"timeout_ms":1.5}}`:                                                "limits.timeout_ms must be a whole number from 0, not number 1.5",
-		"{\"code\":\"print('\xff')\"}":                                                            "not UTF-8",
+		`{"code":"1","limits":{"fuel":1000000000,"Fuel":2}}`:          `unknown field "Fuel"`,
+		`{"code":"1","files":[{"path":"a","Path":"b","content":""}]}`: `unknown field "Path"`,
+		`{"code":"1","env":{"A":"1","A":"2"}}`:                        `"A" is there twice`,
+		`{"code":"1","inputs":{"a":[{"b":1,"b":2}]}}`:                 `"b" is there twice`,
+		`{"code":"1","limits":{"timeout_ms":1.5}}`:                    "limits.timeout_ms must be a whole number from 0 to 18446744073709551615, not 1.5",
+		`{"code":"1","seed":-1}`:                                      "seed must be a whole number from 0 to 18446744073709551615, not -1",
+		`{"code":"1","autopsy_s":1e400}`:                              "autopsy_s must be a number, not 1e400",
+		`{"code":"1","args":["a",1]}`:                                 "each of args must be a string, not a number",
+		`{"code":"1","args":{}}`:                                      "args must be a list, not an object",
+		`{"code":"1","env":{"A":true}}`:                               "each of env must be a string, not true or false",
+		`{"code":"1","mailbox":{"a":1}}`:                              "each of mailbox must be a string",
+		`{"code":"1","files":["a"]}`:                                  "each of files must be an object, not a string",
+		`{"code":"1","args":[null]}`:                                  "null cannot be an element",
+		`{"code":"1","env":{"A":null}}`:                               "null cannot be an element of a list, or the value of a name",
+		`{"code":"1","files":[null]}`:                                 "null cannot be an element",
+		"{\"code\":\"print('\xff')\"}":                                "not UTF-8",
 		`{"code":"1","inputs":{"a":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}}`: "nested more than",
 	} {
 		s.do("POST", "/v1/execute", body, "Content-Type: application/json").mustFail(400, "invalid_request", text)
 	}
 	// Names that are the client's own may differ in case only.
-	s.do("POST", "/v1/execute", `{"code":"1","env":{"A":"1","a":"2"},"inputs":{"b":[{"C":1,"c":2}]}}`, "Content-Type: application/json").must(200, nil)
+	s.do("POST", "/v1/execute", `{"code":"1","env":{"A":"1","a":"2"},"inputs":{"b":[{"C":1,"c":2}],"n":null,"l":[null]},"stdin":null}`, "Content-Type: application/json").must(200, nil)
 	s.do("POST", "/v1/execute", object{"code": "1"}, "Content-Encoding: gzip").mustFail(415, "unsupported_media_type", "Content-Encoding")
 	s.do("GET", "/v1/execute", nil).mustFail(405, "method_not_allowed", "method")
 	s.do("GET", "/v1/nothing", nil).mustFail(404, "not_found", "no such route")

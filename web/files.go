@@ -79,7 +79,7 @@ func fileError(err error) error {
 	switch {
 	case errors.Is(err, vfs.ErrNotExist):
 		return fail(http.StatusNotFound, codeNotFound, "%s", text)
-	case errors.Is(err, vfs.ErrNoSpace):
+	case errors.Is(err, vfs.ErrNoSpace), errors.Is(err, vfs.ErrQuotaInodes):
 		return fail(http.StatusRequestEntityTooLarge, codeTooLarge, "%s: the session's disk is full", text)
 	}
 	if _, ok := errors.AsType[vfs.Error](err); ok {
@@ -127,10 +127,13 @@ func (s *Server) getFile(x *exchange, c echo.Context) error {
 		h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": path.Base(p)}))
 		h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
 		w := &content{slowly: slowly{x}}
+		if unit, _, ok := strings.Cut(x.r.Header.Get("Range"), "="); !ok || !strings.EqualFold(strings.TrimSpace(unit), "bytes") {
+			x.r.Header.Del("Range") // what is not understood is passed over (RFC 9110, 14.2)
+		}
 		http.ServeContent(w, x.r, "", time.Time{}, seeker)
 		if w.outside {
 			h.Del("Content-Disposition")
-			return fail(http.StatusRequestedRangeNotSatisfiable, codeInvalid, "the Range %s is not within the file", quoted(x.r.Header.Get("Range")))
+			return fail(http.StatusRequestedRangeNotSatisfiable, codeRange, "the Range %s is not within the file", quoted(x.r.Header.Get("Range")))
 		}
 		return nil
 	})
@@ -179,7 +182,7 @@ func (s *Server) putFile(x *exchange, c echo.Context) error {
 			return err
 		}
 		defer body.Close()
-		if err := f.CopyIn(p, body); err != nil {
+		if _, err := copyIn(f, p, body); err != nil {
 			if body.err != nil {
 				err = body.err
 			}

@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"io"
@@ -60,9 +61,14 @@ func FuzzArchive(f *testing.F) {
 	}
 	_ = t.WriteHeader(&tar.Header{Name: "link", Linkname: "/etc", Typeflag: tar.TypeSymlink})
 	_, _ = t.Close(), z.Close()
-	f.Add(asTar.Bytes(), true)
-	f.Add(asZip.Bytes(), false)
-	f.Fuzz(func(t *testing.T, archive []byte, isTar bool) {
+	var packed bytes.Buffer
+	g := gzip.NewWriter(&packed)
+	_, _ = g.Write(asTar.Bytes())
+	_ = g.Close()
+	f.Add(asTar.Bytes(), "tar")
+	f.Add(asZip.Bytes(), "zip")
+	f.Add(packed.Bytes(), "")
+	f.Fuzz(func(t *testing.T, archive []byte, kind string) {
 		put := func(name string, r io.Reader) error {
 			p, err := memberPath("/data/in", name)
 			if err != nil {
@@ -71,18 +77,16 @@ func FuzzArchive(f *testing.F) {
 			if p != "/data/in" && !strings.HasPrefix(p, "/data/in/") {
 				t.Errorf("member %q is put at %q", name, p)
 			}
+			if r == nil {
+				return nil
+			}
 			_, err = io.CopyN(io.Discard, r, 1<<20)
 			if err == io.EOF {
 				err = nil
 			}
 			return err
 		}
-		var err error
-		if isTar {
-			err = untar(bytes.NewReader(archive), put)
-		} else {
-			err = unzip(bytes.NewReader(archive), 1<<16, put)
-		}
+		err := extract(bytes.NewReader(archive), kind, 1<<24, 1<<16, put)
 		_, refused := errors.AsType[*apiError](err)
 		_, tooLarge := errors.AsType[*http.MaxBytesError](err)
 		if err != nil && !refused && !tooLarge {

@@ -114,7 +114,7 @@ func (s *Server) checkOrigin(x *exchange) *apiError {
 		h := x.Header()
 		h.Set("Access-Control-Allow-Origin", origin)
 		h.Add("Vary", "Origin")
-		h.Set("Access-Control-Expose-Headers", "X-Request-Id, Retry-After, Location, Traceparent, Idempotency-Replayed")
+		h.Set("Access-Control-Expose-Headers", "X-Request-Id, Retry-After, Location, Traceparent, Idempotency-Replayed, Content-Range, Content-Disposition, Mcp-Session-Id")
 		return nil
 	}
 	return errForeign
@@ -128,7 +128,7 @@ func (s *Server) preflight(x *exchange) {
 	h := x.Header()
 	if h.Get("Access-Control-Allow-Origin") != "" {
 		h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE")
-		h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Accept, Last-Event-ID, Idempotency-Key, Prefer, Traceparent, X-Request-Id")
+		h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Accept, Range, Last-Event-ID, Idempotency-Key, Prefer, Traceparent, X-Request-Id, Mcp-Session-Id, Mcp-Protocol-Version")
 		h.Set("Access-Control-Max-Age", "600")
 	}
 	x.WriteHeader(http.StatusNoContent)

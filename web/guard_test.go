@@ -85,8 +85,10 @@ func TestOrigin(t *testing.T) {
 	}
 	s.key = ""
 	res = s.do("OPTIONS", "/v1/execute", nil, "Origin: "+friend, "Access-Control-Request-Method: POST").must(204, nil)
-	if !strings.Contains(res.header.Get("Access-Control-Allow-Headers"), "Authorization") {
-		t.Errorf("preflight %v", res.header)
+	for _, name := range []string{"Authorization", "Range", "Last-Event-ID", "Idempotency-Key", "Mcp-Session-Id", "Mcp-Protocol-Version"} {
+		if !strings.Contains(res.header.Get("Access-Control-Allow-Headers"), name) {
+			t.Errorf("preflight %v", res.header)
+		}
 	}
 	s.do("OPTIONS", "/v1/execute", nil, "Origin: https://evil.invalid", "Access-Control-Request-Method: POST").mustFail(403, "forbidden", "")
 }

@@ -555,6 +555,9 @@ func (s *Server) interruptSession(x *exchange, c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := x.readNothing(); err != nil {
+		return err
+	}
 	turn := sn.current()
 	if turn == nil {
 		return x.reply(http.StatusOK, Interrupted{})
@@ -564,6 +567,9 @@ func (s *Server) interruptSession(x *exchange, c echo.Context) error {
 
 // resetSession makes a session what it was at first.
 func (s *Server) resetSession(x *exchange, c echo.Context) error {
+	if err := x.readNothing(); err != nil {
+		return err
+	}
 	return s.withFiles(x, c, func(sn *session, _ *engine.Files) error {
 		if err := sn.eng.Reset(x.r.Context()); err != nil {
 			return err

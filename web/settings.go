@@ -264,7 +264,7 @@ func seconds(name string, v *float64, low, high time.Duration) (time.Duration, e
 	}
 	d := *v * float64(time.Second)
 	if math.IsNaN(d) || d < float64(low) || d > float64(high) {
-		return 0, invalidf("%s is %v, must be from %v to %v", name, *v, low.Seconds(), high.Seconds())
+		return 0, invalidf("%s is %v, must be from %.0f to %.0f", name, *v, low.Seconds(), high.Seconds())
 	}
 	return time.Duration(d), nil
 }

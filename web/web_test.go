@@ -129,6 +129,8 @@ func (s *server) request(method, path string, body any, headers ...string) *http
 		r = strings.NewReader(b)
 	case []byte:
 		r = bytes.NewReader(b)
+	case io.Reader: // in chunks
+		r = b
 	default:
 		text, err := json.Marshal(b)
 		if err != nil {
