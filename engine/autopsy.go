@@ -111,14 +111,13 @@ type failures struct {
 	kept []*failure
 }
 
-// keep takes f, for as long as its time lasts. It says no when there is no room.
-func (k *failures) keep(f *failure) bool {
+// take takes f, which will hold about that many bytes, for as long as its time lasts. It says no when there is no room.
+func (k *failures) take(f *failure, bytes uint64) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	f.kept = max(f.memory.Memory.Bytes(), minFailedBytes)
+	f.kept = max(bytes, minFailedBytes)
 	out, ok := k.makeRoom(f)
 	if !ok {
-		f.memory.Release()
 		return false
 	}
 	for _, old := range out {
@@ -126,6 +125,18 @@ func (k *failures) keep(f *failure) bool {
 	}
 	k.kept = append(k.kept, f)
 	f.timer = time.AfterFunc(time.Until(f.expires), func() { k.drop(f) })
+	return true
+}
+
+// keep gives f the memory that it was taken for, unless it had to go meanwhile.
+func (k *failures) keep(f *failure, memory vm.Checkpoint) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !slices.Contains(k.kept, f) {
+		memory.Release()
+		return false
+	}
+	f.memory, f.kept = memory, max(memory.Memory.Bytes(), minFailedBytes)
 	return true
 }
 
@@ -227,13 +238,9 @@ func (s *sandbox) fail(res *Result, r *running, t Turn, name string) *failure {
 	if s.opts.Autopsy == 0 {
 		return nil
 	}
-	memory, err := s.inst.Save()
-	if err != nil {
-		return nil // the machine is short of memory: the turn's own end matters more
-	}
 	f := &failure{
 		id: newID("aut_"), owner: s.opts.Owner, expires: time.Now().Add(s.opts.Autopsy), lang: s.lang, limits: r.limits, name: name, code: t.Code,
-		memory: memory, asking: make(chan struct{}, 1),
+		asking: make(chan struct{}, 1),
 	}
 	f.about = Autopsy{
 		AutopsyRef: AutopsyRef{ID: f.id, Expires: f.expires},
@@ -248,7 +255,15 @@ func (s *sandbox) fail(res *Result, r *running, t Turn, name string) *failure {
 	if n := len(res.HTTPRequests); n > 0 {
 		f.about.HTTPRequest = &res.HTTPRequests[n-1]
 	}
-	if !s.eng.failures.keep(f) {
+	if !s.eng.failures.take(f, res.Usage.PrivateBytes) {
+		return nil
+	}
+	memory, err := s.inst.Save()
+	if err != nil { // the machine is short of memory: the turn's own end matters more
+		s.eng.failures.drop(f)
+		return nil
+	}
+	if !s.eng.failures.keep(f, memory) {
 		return nil
 	}
 	ref := f.about.AutopsyRef
@@ -288,7 +303,7 @@ func (s *Session) Autopsy(ctx context.Context) (*Autopsy, error) {
 	f := s.failed
 	s.infoMu.Unlock()
 	if f == nil {
-		return nil, ErrNoAutopsy
+		return nil, fmt.Errorf("%w: no turn of this session was stopped from outside whose memory was to be kept", ErrNoAutopsy)
 	}
 	return s.eng.autopsy(ctx, f)
 }
@@ -299,7 +314,7 @@ func (s *Session) Autopsy(ctx context.Context) (*Autopsy, error) {
 func (e *Engine) Autopsy(ctx context.Context, id string) (*Autopsy, error) {
 	f := e.failures.find(id)
 	if f == nil {
-		return nil, fmt.Errorf("%w %.40q, or its time is over, or others took its place", ErrNoAutopsy, id)
+		return nil, fmt.Errorf("%w %.40q any more: its time is over, or others took its place", ErrNoAutopsy, id)
 	}
 	return e.autopsy(ctx, f)
 }

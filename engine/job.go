@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -244,10 +245,40 @@ func (t Turn) prepare(language string, number int) (*runtimes.Turn, error) {
 			if err != nil {
 				return nil, invalid("input %q: %w", k, err)
 			}
+			if language == Python && hasLongWhole(b) {
+				return nil, invalid("input %q: a whole number has more than %d digits, the most that Python reads", k, maxDigits)
+			}
 			rt.Inputs[k] = b
 		}
 	}
 	return rt, nil
+}
+
+// maxDigits is how long a whole number may be that Python's json reads (sys.int_info.default_max_str_digits).
+const maxDigits = 4300
+
+// hasLongWhole says whether JSON has a whole number of more digits than Python reads.
+func hasLongWhole(text []byte) bool {
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			for i++; text[i] != '"'; i++ {
+				if text[i] == '\\' {
+					i++
+				}
+			}
+		case '0' <= c && c <= '9':
+			n := bytes.IndexFunc(text[i:], func(r rune) bool { return !strings.ContainsRune("0123456789.eE+-", r) })
+			if n < 0 {
+				n = len(text) - i
+			}
+			if n > maxDigits && !bytes.ContainsAny(text[i:i+n], ".eE") {
+				return true
+			}
+			i += n - 1
+		}
+	}
+	return false
 }
 
 func defaultName(language string, number int) string {

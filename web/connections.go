@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -27,13 +28,19 @@ type capped struct {
 	max    int64
 	plain  bool          // clients speak HTTP as they come, without TLS
 	parted chan struct{} // a place for each of those that are being told
+
+	ctx  context.Context // done when it is closed
+	end  context.CancelFunc
+	once sync.Once // for Close
 }
 
 // maxParted is how many connections are told at once why they are closed; more are closed without a word.
 const maxParted = 64
 
 func capConnections(l net.Listener, count *connections, max int, plain bool) net.Listener {
-	return &capped{Listener: l, count: count, max: int64(max), plain: plain, parted: make(chan struct{}, maxParted)}
+	c := &capped{Listener: l, count: count, max: int64(max), plain: plain, parted: make(chan struct{}, maxParted)}
+	c.ctx, c.end = context.WithCancel(context.Background())
+	return c
 }
 
 // Accept implements net.Listener.
@@ -62,7 +69,9 @@ func (l *capped) turnAway(c net.Conn) {
 	case l.parted <- struct{}{}:
 		go func() {
 			defer func() { <-l.parted }()
+			stop := context.AfterFunc(l.ctx, func() { _ = c.Close() })
 			defer c.Close()
+			defer stop()
 			_ = c.SetWriteDeadline(time.Now().Add(partTimeout))
 			if _, err := c.Write(fullAnswer()); err == nil {
 				part(c, c, maxPartedUnknown)
@@ -71,6 +80,18 @@ func (l *capped) turnAway(c net.Conn) {
 	default:
 		_ = c.Close()
 	}
+}
+
+// Close implements net.Listener. Who is being told is cut off, and nobody is told any more.
+func (l *capped) Close() (err error) {
+	l.once.Do(func() {
+		l.end()
+		err = l.Listener.Close()
+		for range maxParted {
+			l.parted <- struct{}{} // for good
+		}
+	})
+	return err
 }
 
 const (

@@ -115,7 +115,7 @@ func asAPIError(err error) (*apiError, error) {
 	case errors.Is(err, engine.ErrNoSession):
 		return fail(http.StatusNotFound, codeNotFound, "there is no such session"), nil
 	case errors.Is(err, engine.ErrNoAutopsy):
-		return fail(http.StatusNotFound, codeNotFound, "nothing was stopped from outside, or the time to ask about it is over, or others took its place; what is stopped can be asked if its session, or its request to execute, has autopsy_s"), nil
+		return fail(http.StatusNotFound, codeNotFound, "%v (autopsy_s of a session, or of a request to execute, says how long one is kept)", err), nil
 	case errors.Is(err, engine.ErrClosed):
 		return fail(http.StatusGone, codeExpired, "the session is over"), nil
 	case errors.Is(err, engine.ErrNoTemplate):

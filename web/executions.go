@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -35,9 +36,11 @@ type execution struct {
 
 	done chan struct{} // closed when the fields below are set
 	// answer is the Result as JSON; err is set instead when there is none.
-	answer  []byte
-	err     error
-	autopsy string // the ID of that of its Result, if there is one
+	answer []byte
+	err    error
+	// autopsy is that of its Result. Without one wantsAutopsy says whether it was to be kept.
+	autopsy      *engine.AutopsyRef
+	wantsAutopsy bool
 }
 
 // Causes of a run's end, told apart in the log.
@@ -91,8 +94,8 @@ func (r *executions) finish(x *execution) {
 // tens of thousands are kept, and the garbage collector looks at each.
 func (x *execution) kept() *execution {
 	return &execution{
-		id: x.id, key: x.key, session: x.session, language: x.language, detached: x.detached, started: x.started, autopsy: x.autopsy,
-		log: x.log, done: x.done, answer: x.answer, err: x.err, cancel: func(error) {},
+		id: x.id, key: x.key, session: x.session, language: x.language, detached: x.detached, started: x.started,
+		autopsy: x.autopsy, wantsAutopsy: x.wantsAutopsy, log: x.log, done: x.done, answer: x.answer, err: x.err, cancel: func(error) {},
 	}
 }
 
@@ -159,10 +162,28 @@ func (s *Server) executionAutopsy(x *exchange, c echo.Context) error {
 	default:
 		return fail(http.StatusConflict, codeConflict, "the program still runs")
 	}
-	if run.autopsy == "" {
-		return engine.ErrNoAutopsy
+	switch {
+	case run.autopsy == nil && !run.wantsAutopsy:
+		return fmt.Errorf("%w: none was asked for", engine.ErrNoAutopsy)
+	case run.autopsy == nil:
+		return fmt.Errorf("%w: the program was not stopped from outside, or there was no room for its memory", engine.ErrNoAutopsy)
+	case time.Now().After(run.autopsy.Expires):
+		return fmt.Errorf("%w any more: its time is over", engine.ErrNoAutopsy)
 	}
-	about, err := s.cfg.Engine.Autopsy(x.r.Context(), run.autopsy)
+	return s.autopsy(x, func(ctx context.Context) (*engine.Autopsy, error) { return s.cfg.Engine.Autopsy(ctx, run.autopsy.ID) })
+}
+
+// autopsy answers with what ask says, which computes as programs do, and so takes a place as they do.
+func (s *Server) autopsy(x *exchange, ask func(context.Context) (*engine.Autopsy, error)) error {
+	if err := s.begin(); err != nil {
+		return err
+	}
+	defer s.work.Done()
+	if err := s.gate.enter(x.r.Context(), x.key); err != nil {
+		return err
+	}
+	defer s.gate.leave(x.key)
+	about, err := ask(x.r.Context())
 	if err != nil {
 		return err
 	}

@@ -44,14 +44,14 @@ func (s *Server) execute(x *exchange, _ echo.Context) error {
 	if len(req.Tools) > 0 && streamFormat(x.r) == formatNone && !prefersAsync(x.r) {
 		return invalidf("tools need a stream, by which their calls come: send Accept: text/event-stream or application/x-ndjson, or Prefer: respond-async")
 	}
-	if req.AutopsyS != nil && req.Snapshot != "" {
+	if req.AutopsyS != nil && *req.AutopsyS != 0 && req.Snapshot != "" {
 		return invalidf("a run that goes on from a snapshot cannot be asked what it was doing: make a session that does")
 	}
 	if req.Receipt && req.Snapshot != "" {
 		return invalidf("a run that goes on from a snapshot has no receipt")
 	}
 	run := s.newExecution(x, "", o.Language, &req.TurnFields)
-	run.network = o.Network != nil
+	run.network, run.wantsAutopsy = o.Network != nil, o.Autopsy > 0
 	if req.Snapshot != "" {
 		return s.perform(x, run, s.fromSnapshot(run, &req, o, t))
 	}
@@ -196,9 +196,7 @@ func (s *Server) drive(run *execution, p program) {
 			run.log.add(event{kind: "error", data: fields(res.Error)}, nil, time.Time{})
 		}
 		run.answer, err = answerOf(res, files, p.collect)
-		if res.Autopsy != nil {
-			run.autopsy = res.Autopsy.ID
-		}
+		run.autopsy = res.Autopsy
 	}
 	run.err = err
 }

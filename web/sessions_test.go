@@ -243,7 +243,15 @@ func TestAutopsyOfExecution(t *testing.T) {
 	if ref != nil {
 		t.Errorf("nobody wants %+v", ref)
 	}
-	s.do("GET", path, nil).mustFail(404, "not_found", "autopsy_s")
+	s.do("GET", path, nil).mustFail(404, "not_found", "none was asked for")
+	var fine result
+	s.do("POST", "/v1/execute", object{"code": "1", "autopsy_s": 60}).must(200, &fine)
+	s.do("GET", "/v1/executions/"+fine.ID+"/autopsy", nil).mustFail(404, "not_found", "was not stopped from outside")
+	path, _ = run(object{"autopsy_s": 1})
+	eventually(t, "its time is over", func() bool { return strings.Contains(string(s.do("GET", path, nil).body), "its time is over") })
+	if _, ref = run(object{"autopsy_s": 0}, "Authorization: Bearer "+other); ref != nil {
+		t.Errorf("the policy's, which the request turns off: %+v", ref)
+	}
 
 	path, _ = run(object{}, "Authorization: Bearer "+other)
 	s.do("GET", path, nil, "Authorization: Bearer "+other).must(200, &about)

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"cmp"
 	"maps"
 	"math"
 	"net/http"
@@ -121,10 +120,14 @@ func (f *SandboxFields) options(language string, k *Key) (engine.Options, error)
 		return engine.Options{}, err
 	}
 	o := engine.Options{Language: language, Seed: f.Seed, Packages: k.Policy.Packages, Review: k.Policy.Review, Template: f.Template, Owner: k.Name}
-	if o.Autopsy, err = seconds("autopsy_s", f.AutopsyS, time.Second, limits.MaxAutopsy); err != nil {
-		return o, err
+	switch s := f.AutopsyS; {
+	case s == nil:
+		o.Autopsy = k.Policy.Autopsy
+	case *s != 0: // which turns it off
+		if o.Autopsy, err = seconds("autopsy_s", s, time.Second, limits.MaxAutopsy); err != nil {
+			return o, err
+		}
 	}
-	o.Autopsy = cmp.Or(o.Autopsy, k.Policy.Autopsy)
 	if o.Limits, err = k.Policy.narrow(asked, k.Policy.Limits); err != nil {
 		return o, err
 	}

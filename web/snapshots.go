@@ -419,11 +419,7 @@ func (s *Server) sessionAutopsy(x *exchange, c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	about, err := sn.eng.Autopsy(x.r.Context())
-	if err != nil {
-		return err
-	}
-	return x.reply(http.StatusOK, about)
+	return s.autopsy(x, sn.eng.Autopsy)
 }
 
 func (s *Server) leave(k *Key, n int) {

@@ -72,8 +72,8 @@ type SandboxFields struct {
 	Shared map[string]limits.SharedMode `json:"shared,omitempty"`
 	// Seed fixes the random numbers.
 	Seed *uint64 `json:"seed,omitempty"`
-	// AutopsyS is how long, 1 to 600, a program that was stopped can be asked what it was doing, by GET …/autopsy. Left out: as
-	// long as the key's policy says, by default not at all. A run from a snapshot cannot.
+	// AutopsyS is how long, 1 to 600, a program that was stopped can be asked what it was doing, by GET …/autopsy; 0 is not at all.
+	// Left out: as long as the key's policy says, by default not at all. A run from a snapshot cannot.
 	AutopsyS *float64 `json:"autopsy_s,omitempty"`
 }
 
