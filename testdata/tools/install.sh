@@ -39,7 +39,7 @@ if stale node "$here/node/package-lock.json"; then
 		cp "$here/node/package-lock.json" "$tools/node/.installed-as"
 	else
 		rm -rf "$tools/node"
-		missing "Node packages" "tests of accessibility and of the client's types"
+		missing "Node packages" "tests of accessibility, and with the client of MCP in JavaScript,"
 	fi
 fi
 

@@ -21,6 +21,7 @@ import (
 
 	"github.com/cloche-dev/cloche/engine"
 	"github.com/cloche-dev/cloche/limits"
+	"github.com/cloche-dev/cloche/web"
 	"github.com/cloche-dev/cloche/web/mcp"
 	"github.com/cloche-dev/cloche/web/webtest"
 )
@@ -457,18 +458,45 @@ func (o owned) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
+// command builds the program.
+func command(t *testing.T) string {
+	t.Helper()
+	cloche := filepath.Join(t.TempDir(), "cloche")
+	if out, err := exec.Command("go", "build", "-o", cloche, "github.com/cloche-dev/cloche/cmd/cloche").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return cloche
+}
+
+// allIsWell runs a client that says so at its end.
+func allIsWell(t *testing.T, client *exec.Cmd) {
+	t.Helper()
+	if out, err := client.CombinedOutput(); err != nil || !strings.HasSuffix(string(out), "all is well\n") {
+		t.Fatalf("%v: %v\n%s", client.Args, err, out)
+	}
+}
+
 // TestPythonClient drives the command with the official client in Python.
 func TestPythonClient(t *testing.T) {
 	packages := webtest.Tool(t, "python")
-	cloche := filepath.Join(t.TempDir(), "cloche")
-	build := exec.Command("go", "build", "-o", cloche, "github.com/cloche-dev/cloche/cmd/cloche")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
-	cmd := exec.Command("python3", "testdata/client.py", cloche)
+	cmd := exec.Command("python3", "testdata/client.py", command(t))
 	cmd.Env = append(os.Environ(), "PYTHONPATH="+packages)
-	out, err := cmd.CombinedOutput()
-	if err != nil || !strings.HasSuffix(string(out), "all is well\n") {
-		t.Fatalf("client.py: %v\n%s", err, out)
-	}
+	allIsWell(t, cmd)
+}
+
+// TestNodeClient drives the command, and the server's /mcp, with the official client in JavaScript.
+func TestNodeClient(t *testing.T) {
+	sdk, node := webtest.Tool(t, "node/node_modules/@modelcontextprotocol/sdk"), webtest.Program(t, "node")
+	t.Run("stdio", func(t *testing.T) {
+		allIsWell(t, exec.Command(node, "testdata/client.mjs", sdk, "stdio", command(t)))
+	})
+	t.Run("http", func(t *testing.T) {
+		const key = "test-key-0123456789-0123456789-0123456789"
+		h := mcp.NewHandler(func(r *http.Request) (string, mcp.Config) {
+			return web.KeyFrom(r.Context()).Name, mcp.Config{Engine: webtest.Engine(t)}
+		})
+		defer h.Close()
+		url := webtest.Serve(t, web.Config{Keys: []*web.Key{{Name: "test", Hash: web.HashKey(key)}}, MCP: h})
+		allIsWell(t, exec.Command(node, "testdata/client.mjs", sdk, "http", url+"/mcp", key))
+	})
 }

@@ -69,7 +69,7 @@ func (p *progress) flush() {
 	p.sent += len(text)
 	sent := p.sent
 	p.mu.Unlock()
-	if text == "" {
+	if text == "" || p.ctx.Err() != nil { // nobody waits for the call any more
 		return
 	}
 	// A client that cannot be reached is noticed when the result is sent.
