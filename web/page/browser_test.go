@@ -177,8 +177,8 @@ func TestFlagship(t *testing.T) {
 	ctx := webtest.Tab(t, webtest.Browser(t), 2*time.Minute)
 	do(t, ctx, open(url))
 	shoot(t, ctx, "start")
-	do(t, ctx, example("Describe a CSV file and draw it"), chromedp.WaitVisible(chromedp.CSS("#file-list li")),
-		chromedp.Click(chromedp.CSS("#run")), ended("ok"), chromedp.WaitVisible(chromedp.CSS("#output img")))
+	checkAccessibility(t, ctx, "at first")
+	do(t, ctx, chromedp.Click(chromedp.CSS(".invitation button")), chromedp.WaitVisible(chromedp.CSS("#file-list li")), ended("ok"), chromedp.WaitVisible(chromedp.CSS("#output img")))
 	wantOutput(t, ctx, "mean", "1000.00", "figure-1.png", "category", "Kitchen", "float64")
 	if n := eval[int](t, ctx, `document.querySelector("#output img").naturalWidth`); n < 500 {
 		t.Errorf("the chart is %d pixels wide", n)

@@ -161,12 +161,12 @@ function usage(u, limits) {
     ["Computed", micros(u.compute_ms * 1000)],
     ["Fuel", count(u.fuel), u.fuel, limits.fuel, limits.fuel && count(limits.fuel)],
     ["Memory", bytes(u.memory_peak_bytes), u.memory_peak_bytes, limits.memory_bytes, limits.memory_bytes && bytes(limits.memory_bytes)],
-    ["Its own", bytes(u.private_bytes)],
+    ["Private", bytes(u.private_bytes)],
     ["Disk", bytes(u.disk_bytes), u.disk_bytes, limits.disk_bytes, limits.disk_bytes && bytes(limits.disk_bytes)],
   ];
   const titles = {
     Start: "from the request to the program's first instruction", Computed: "time without waiting", Fuel: "WebAssembly instructions",
-    Memory: "size of the linear memory", "Its own": "memory pages that the run changed; the rest is shared",
+    Memory: "size of the linear memory", Private: "memory pages that the run changed; the rest is shared",
   };
   $("usage").replaceChildren(...items.map(([name, text, used, most, mostText]) => {
     const dd = el("dd", {}, text, ...(mostText ? [el("small", {}, `of ${mostText}`)] : []));

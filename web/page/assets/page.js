@@ -251,6 +251,16 @@ async function pick(example) {
   editor.focus();
 }
 
+// invite offers the first example in the place of its output, to who has not run anything yet.
+function invite() {
+  const button = el("button.quiet", { type: "button" }, examples[0].name);
+  button.addEventListener("click", async () => {
+    await pick(examples[0]);
+    run();
+  });
+  $("output").append(el("p.quietly", {}, $("output").dataset.hint), el("p.invitation", {}, "For a look at it: ", button));
+}
+
 async function start() {
   setTheme(localStorage.getItem("cloche-theme") ?? "");
   drawKey();
@@ -261,6 +271,7 @@ async function start() {
   const given = await shared(location.hash);
   if (given) setLanguage(given.language);
   setCode(given?.code ?? first[language()]);
+  if (!given) invite();
 
   $("run").addEventListener("click", run);
   $("stop").addEventListener("click", stop);

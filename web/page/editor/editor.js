@@ -39,7 +39,7 @@ const colours = HighlightStyle.define([
 const theme = EditorView.theme({
   "&": { color: "var(--ink)", backgroundColor: "transparent", height: "100%", fontSize: "var(--code-size)" },
   "&.cm-focused": { outline: "none" },
-  ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.55" },
+  ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.55", scrollbarWidth: "thin" },
   ".cm-content": { caretColor: "var(--accent)", padding: "10px 0" },
   ".cm-line": { padding: "0 12px 0 6px" },
   ".cm-cursor": { borderLeftColor: "var(--accent)", borderLeftWidth: "2px" },
