@@ -84,14 +84,6 @@ func open(url string) action {
 	)
 }
 
-func example(name string) action {
-	return chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`{
-		const s = document.getElementById("examples");
-		s.value = [...s.options].find(o => o.text === %q).value;
-		s.dispatchEvent(new Event("change"));
-	}`, name))
-}
-
 // ended waits for the end of a run with a state: ok or bad.
 func ended(state string) action {
 	return chromedp.WaitVisible(chromedp.CSS(fmt.Sprintf(`#status[data-state=%q]`, state)))
