@@ -45,7 +45,7 @@ var stubborn = []struct {
 	{"fuel in native code", engine.JavaScript, "var big = 'x'.repeat(1e6)", "/(a+)+$/.exec('a'.repeat(40) + 'b')",
 		limits.Limits{Fuel: 50_000_000}, engine.StatusOutOfFuel, nil, "/(a+)+$/.exec('a'.repeat(40) + 'b')", "big", ""},
 	{"recursion", engine.JavaScript, "const big = Array.from({ length: 1e5 }, (_, i) => i)", "function f(n) {\n  try { f(n + 1) } catch {}\n  f(n + 1)\n}\nf(0)",
-		limits.Limits{Fuel: 200_000_000}, engine.StatusOutOfFuel, []string{"f", "f", "f"}, "", "big", ""},
+		limits.Limits{Fuel: 200_000_000}, engine.StatusOutOfFuel, []string{"f|<anonymous>", "f", "f"}, "", "big", ""},
 	{"trap", engine.JavaScript, "const big = 'x'.repeat(1e6)", strings.Repeat("function f(){", 4_000) + strings.Repeat("}", 4_000),
 		limits.Limits{}, engine.StatusTrapped, nil, "", "big", "trap: out of bounds memory access"}, // its stack has run into its heap
 }
@@ -233,6 +233,24 @@ func TestAutopsyOfHostilePrograms(t *testing.T) {
 			}
 			if _, err := s.Files().ReadFile("evil"); err == nil {
 				t.Error("the copy wrote into the session's files")
+			}
+		})
+	}
+}
+
+// TestAutopsyAnswers: what a program replaced, or called as nothing is called, keeps no autopsy from telling where it was.
+func TestAutopsyAnswers(t *testing.T) {
+	for name, tt := range map[string]struct{ language, code string }{
+		"functions of sys are replaced": {engine.Python, "import sys\nsys._getframe = sys.getsizeof = lambda *a: 1 / 0\nx = 1\nwhile True: pass"},
+		"a name is no string":           {engine.Python, "x = 1\nglobals()[5] = 2\nwhile True: pass"},
+		"names are long":                {engine.Python, "x = 1\ndef f():\n  while True: pass\ntype(f)(f.__code__.replace(co_filename='x' * 10**6, co_qualname='\\0' * 10**6), {})()"},
+		"names are long, JavaScript":    {engine.JavaScript, "globalThis.x = 1; const f = { ['\\u001b'.repeat(1e6)]() { for (;;); } }; f[Object.keys(f)[0]]()"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := failed(t, engine.Options{Language: tt.language}, engine.Turn{Code: tt.code, Limits: limits.Limits{Fuel: 200_000_000}})
+			a, err := s.Autopsy(context.Background())
+			if err != nil || a.Missing != "" || len(a.Frames) == 0 || !slices.ContainsFunc(a.Globals, func(g engine.AutopsyName) bool { return g.Name == "x" }) {
+				t.Errorf("%+v, %v", a, err)
 			}
 		})
 	}

@@ -11,13 +11,14 @@
   // "    at f (main.js:2:9)", "    at f (missing)" for one that has called nothing yet, so that its line is not known
   const frame = /^ {4}at (.*) \((?:missing|([^()]+):(\d+):\d+)\)$/;
 
+  const text = 500; // characters of a name
   cloche.whereabouts = () => {
     cloche.forgetHook();
     setLimit(TheError, most);
     const frames = [];
     for (const line of (rawStack(new TheError()) ?? "").split("\n")) {
       const m = frame.exec(line);
-      if (m !== null && !m[2]?.startsWith("cloche:")) frames.push({ file: m[2] ?? "", line: +(m[3] ?? 0), function: m[1] });
+      if (m !== null && !m[2]?.startsWith("cloche:")) frames.push({ file: m[2]?.slice(0, text) ?? "", line: +(m[3] ?? 0), function: m[1]?.slice(0, text) });
     }
     return stringify({ frames });
   };

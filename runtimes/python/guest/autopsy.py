@@ -17,12 +17,15 @@ from . import errors, host, limits, state, turns
 _INNER, _OUTER = 40, 10  # frames that are told, at either end
 _LARGEST = 20  # names
 _SAMPLE = 100  # items of a container that are looked at for its size
+_TEXT = 500  # characters of a name
+
+_getframe, _getsizeof = sys._getframe, sys.getsizeof  # which a program may replace
 
 READY = (gc.disable, partial(limits.raw_set, limits.RECURSION_MAX + 2_000))
 
 
 def report():
-    _tell({"frames": _frames(sys._getframe(0).f_back)})
+    _tell({"frames": _frames(_getframe(0).f_back)})
     _tell({"globals": _globals()})
 
 
@@ -45,7 +48,7 @@ def _frames(frame):
 
 def _frame(frame):
     code, line = frame.f_code, frame.f_lineno
-    told = {"file": code.co_filename, "line": line or 0, "function": code.co_qualname}
+    told = {"file": code.co_filename[:_TEXT], "line": line or 0, "function": code.co_qualname[:_TEXT]}
     lines = linecache.cache.get(code.co_filename)
     if line and lines and len(lines) == 4 and line <= len(lines[2]):
         told["source"] = lines[2][line - 1].strip()[:200]
@@ -54,7 +57,7 @@ def _frame(frame):
 
 def _globals():
     """The largest of the program's names."""
-    sized = [(_guess(value), name, value) for name, value in list(turns.names.items()) if name[:2] != "__"]
+    sized = [(_guess(value), name, value) for name, value in list(turns.names.items()) if type(name) is str and name[:2] != "__"]
     sized.sort(key=lambda s: s[0], reverse=True)
     return [state.tell(name, value) | {"bytes": size} for size, name, value in sized[:_LARGEST]]
 
@@ -75,9 +78,9 @@ def _size(value):
             return sum(block.values.nbytes for block in blocks)
         size = getattr(value, "nbytes", 0)
         return size if type(size) is int else 0
-    size = object.__sizeof__(value) if kind.__module__ != "builtins" else sys.getsizeof(value)
+    size = object.__sizeof__(value) if kind.__module__ != "builtins" else _getsizeof(value)
     if kind in (list, tuple, set, frozenset, dict) and value:
         items = list(itertools.islice(value.values() if kind is dict else value, _SAMPLE))
-        inside = sum(sys.getsizeof(item) for item in items if type(item).__module__ == "builtins")
+        inside = sum(_getsizeof(item) for item in items if type(item).__module__ == "builtins")
         size += inside * len(value) // len(items)
     return size
