@@ -39,15 +39,16 @@ func Quick() Option { return func(t *Tool) { t.Quick = true } }
 //		hostfuncs.Description("Find customers by name."))
 func Register[In, Out any](r *Registry, name string, fn func(context.Context, In) (Out, error), options ...Option) error {
 	nested, reader := hasStructs(reflect.TypeFor[In]()), newStructReader(reflect.TypeFor[In]())
+	var in *jsonschema.Schema // of the arguments
 	typed := func(ctx context.Context, arguments json.RawMessage, members []member) (json.RawMessage, error) {
-		var in In
-		if members == nil || !reader.read(members, reflect.ValueOf(&in).Elem()) {
-			in = *new(In) // without what was read
-			if err := decodeStrict(arguments, &in, nested); err != nil {
-				return nil, Refuse("TypeError", "%s", argumentError(err))
+		var given In
+		if members == nil || !reader.read(members, reflect.ValueOf(&given).Elem()) {
+			given = *new(In) // without what was read
+			if err := decodeStrict(arguments, &given, nested); err != nil {
+				return nil, Refuse("TypeError", "%s", argumentError(err, in))
 			}
 		}
-		out, err := fn(ctx, in)
+		out, err := fn(ctx, given)
 		if err != nil {
 			return nil, err
 		}
@@ -56,8 +57,8 @@ func Register[In, Out any](r *Registry, name string, fn func(context.Context, In
 	t := Tool{Name: name, Call: func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
 		return typed(ctx, arguments, nil)
 	}}
-	in, err := schemaOf[In](&t.Input)
-	if err != nil {
+	var err error
+	if in, err = schemaOf[In](&t.Input); err != nil {
 		return fmt.Errorf("register tool %q: arguments: %w", name, err)
 	}
 	if in.Type != "object" && (len(in.Types) != 2 || in.Types[1] != "object") {
@@ -84,7 +85,7 @@ func Register[In, Out any](r *Registry, name string, fn func(context.Context, In
 }
 
 func schemaOf[T any](text *json.RawMessage) (*jsonschema.Schema, error) {
-	s, err := jsonschema.For[T](nil)
+	s, err := goSchema(reflect.TypeFor[T]())
 	if err != nil {
 		return nil, err
 	}
@@ -93,9 +94,9 @@ func schemaOf[T any](text *json.RawMessage) (*jsonschema.Schema, error) {
 }
 
 // argumentError is what the program is told of arguments that do not fit: nothing of Go's types.
-func argumentError(err error) string {
+func argumentError(err error, arguments *jsonschema.Schema) string {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		where := wrong.Field
+		where := properties(wrong.Field, arguments)
 		if where == "" {
 			where = "the arguments"
 		}
@@ -105,6 +106,41 @@ func argumentError(err error) string {
 		return "unexpected field " + field
 	}
 	return "the arguments do not fit"
+}
+
+// properties is a path of Go's fields without the structs that are embedded, which a program does not know.
+func properties(path string, s *jsonschema.Schema) string {
+	t := &typer{s}
+	var known []string
+	for name := range strings.SplitSeq(path, ".") {
+		if s = inside(t, s); s != nil && s.Properties != nil && s.Properties[name] == nil {
+			continue
+		}
+		known = append(known, name)
+		if s != nil {
+			s = s.Properties[name]
+		}
+	}
+	return strings.Join(known, ".")
+}
+
+// inside is the object in lists, maps and references of s.
+func inside(t *typer, s *jsonschema.Schema) *jsonschema.Schema {
+	for range maxTypeDepth {
+		switch s = t.follow(s); {
+		case s == nil:
+			return nil
+		case s.Items != nil:
+			s = s.Items
+		case len(s.AnyOf) > 0:
+			s = s.AnyOf[len(s.AnyOf)-1]
+		case s.Properties == nil && s.AdditionalProperties != nil:
+			s = s.AdditionalProperties
+		default:
+			return s
+		}
+	}
+	return s
 }
 
 // aKind is what JSON calls the value that did not fit, with its article.

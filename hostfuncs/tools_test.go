@@ -427,7 +427,7 @@ class crm:
 	typeScript := `declare const tools: {
   /** Find things.
    * Use it *\/ well. */
-  lookup(args: { max?: number; name: string; like?: number | null }): Promise<Array<{ id: number; tags?: string[] | null; meta: Record<string, number>; at: string; sub: Array<Record<string, boolean>> | null }> | null>;
+  lookup(args: { max?: number; name: string; like?: number | null }): Promise<Array<{ id: number; tags?: string[] | null; meta: Record<string, number> | null; at: string; sub: Array<Record<string, boolean> | null> | null }> | null>;
   ping(args?: Record<string, unknown>): Promise<unknown>;
   crm: {
     /** Pick one. */
