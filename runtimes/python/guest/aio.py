@@ -13,7 +13,7 @@ import signal
 import time
 from asyncio import base_events, events, tasks
 
-from . import calls, closed, net
+from . import aionet, calls, closed, net, wire
 
 __file__ = (lambda: None).__code__.co_filename
 
@@ -104,15 +104,15 @@ class Loop(base_events.BaseEventLoop):
         elif not net.offered():
             closed.no_network()
         else:
-            await net.reach("https" if ssl else "http", (host, port))
+            await wire.reach("https" if ssl else "http", (host, port))
         protocol = protocol_factory()
-        transport = net.Transport(self, protocol, (host, port), bool(ssl))
+        transport = aionet.Transport(self, protocol, (host, port), bool(ssl))
         protocol.connection_made(transport)
         return transport, protocol
 
     async def start_tls(self, transport, protocol, sslcontext, **kwargs):
         transport._exchange.scheme = "https"
-        await net.reach("https", transport._exchange.peer)
+        await wire.reach("https", transport._exchange.peer)
         transport.set_protocol(protocol)
         return transport
 
