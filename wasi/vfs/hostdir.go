@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"unicode/utf8"
 )
@@ -25,6 +26,8 @@ type HostDir struct {
 	top     *hostNode
 	grow    *budget // bytes, used up by payments
 	names   *budget
+	// borrower is the last file for which a loan was made, nil if there was none since it was recalled.
+	borrower atomic.Pointer[sharedFile]
 
 	mu     sync.Mutex
 	paid   map[hostID]*payment  // for files; without a bound on growth none
@@ -98,7 +101,10 @@ func OpenHostDir(path string, o HostDirOptions) (*HostDir, error) {
 }
 
 // Grown is how much of [HostDirOptions].GrowBytes and GrowNames is used up.
-func (h *HostDir) Grown() Usage { return Usage{Bytes: h.grow.used(), Inodes: h.names.used()} }
+func (h *HostDir) Grown() Usage {
+	h.recall(nil)
+	return Usage{Bytes: h.grow.used(), Inodes: h.names.used()}
+}
 
 // MostGrown is the most that Grown ever was.
 func (h *HostDir) MostGrown() Usage { return Usage{Bytes: h.grow.peak(), Inodes: h.names.peak()} }

@@ -54,7 +54,7 @@ func (f *hostFile) WriteAt(p []byte, off int64) (n int, err error) {
 		return f.write(p, off)
 	}
 	f.inode.mu.Lock()
-	if off <= f.paid.bytes-int64(len(p)) {
+	if f.covered(p, off) {
 		n, err = f.write(p, off)
 	} else {
 		n, err = f.writeBeyond(p, off)
@@ -87,17 +87,22 @@ func (f *hostFile) writeOn(p []byte, off int64, n int, err error) (int, error) {
 	}
 }
 
-// writeBeyond writes what ends beyond what was paid for the file. Preconditions: inode.mu is held.
+// writeBeyond writes what is not covered by what was paid for the file. Preconditions: inode.mu is held.
 func (f *hostFile) writeBeyond(p []byte, off int64) (int, error) {
+	if f.fs.borrower.Load() != nil {
+		f.inode.mu.Unlock()
+		f.fs.recall(f.paid)
+		f.inode.mu.Lock()
+	}
 	if f.paid.whole {
 		return f.writePaid(p, off, 0)
 	}
-	size, err := f.size()
+	size, err := f.ask()
 	if err != nil {
 		return 0, err
 	}
-	f.paid.whole = size <= f.paid.bytes
 	if off <= size-int64(len(p)) {
+		f.borrow(size)
 		return f.write(p, off)
 	}
 	return f.writePaid(p, off, size)
@@ -143,7 +148,7 @@ func (f *hostFile) unpay(n int64) {
 }
 
 // size asks for the size of the file.
-func (f *hostFile) size() (int64, error) {
+func (f *sharedFile) size() (int64, error) {
 	size, err := f.fd.size()
 	runtime.KeepAlive(f.f)
 	return size, hostError(err)
@@ -151,17 +156,22 @@ func (f *hostFile) size() (int64, error) {
 
 // Append is not atomic against other programs that write to the file.
 func (f *hostFile) Append(p []byte) (int, int64, error) {
-	write := func(p []byte, off, _ int64) (int, error) { return f.write(p, off) }
-	if f.paid != nil {
-		f.inode.mu.Lock()
-		defer f.inode.mu.Unlock()
-		write = f.writePaid
+	if f.paid == nil {
+		size, err := f.size()
+		if err != nil {
+			return 0, 0, err
+		}
+		n, err := f.write(p, size)
+		return n, size + int64(n), err
 	}
-	size, err := f.size()
+	f.fs.recall(f.paid)
+	f.inode.mu.Lock()
+	defer f.inode.mu.Unlock()
+	size, err := f.ask()
 	if err != nil {
 		return 0, 0, err
 	}
-	n, err := write(p, size, size)
+	n, err := f.writePaid(p, size, size)
 	return n, size + int64(n), err
 }
 
@@ -194,16 +204,19 @@ func (f *hostFile) Allocate(off, n int64) error {
 
 // resize makes a change to the size that turns the old one into to(old), if that can be paid.
 func (f *hostFile) resize(to func(old int64) int64, change func(old int64) error) error {
-	if f.paid != nil {
-		f.inode.mu.Lock()
-		defer f.inode.mu.Unlock()
+	if f.paid == nil {
+		old, err := f.size()
+		if err != nil {
+			return err
+		}
+		return hostError(change(old))
 	}
-	old, err := f.size()
+	f.fs.recall(f.paid)
+	f.inode.mu.Lock()
+	defer f.inode.mu.Unlock()
+	old, err := f.ask()
 	if err != nil {
 		return err
-	}
-	if f.paid == nil {
-		return hostError(change(old))
 	}
 	size := to(old)
 	more := max(0, size-max(old, f.paid.bytes))
@@ -235,6 +248,9 @@ func (f *hostFile) Dup(fs FS) (File, error) {
 func (f *hostFile) Close() error {
 	if f.users.Add(-1) > 0 {
 		return nil
+	}
+	if f.paid != nil {
+		f.endLoan()
 	}
 	f.fd = hostFDOf(nil) // other files may have the number from now on
 	err := f.f.Close()

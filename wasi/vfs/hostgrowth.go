@@ -21,6 +21,14 @@ import (
 // is more than what was paid already, else from the payment. A payment is taken back by what this HostDir itself takes away from
 // the file, and in whole when the file has no name any more and nobody has it open.
 //
+// Most writes into a file that others made lie inside of it. So that not each of them asks for the size, the payment is then
+// raised by a loan to that size but for the last byte, if the budget has so much left: thus the invariant holds whatever
+// others do meanwhile. The loan goes back with the next question: in whole if the file is longer than the payment, since no
+// write of ours made it so; if it is not, others have cut it, and what it has now stays paid. The question comes after
+// reliedBytes, and before the file is closed, anything else is paid, or it is said what is used up. What is not seen is that
+// others cut the file and made it as long again between two questions: what we wrote meanwhile then counts as written where
+// they had been.
+//
 // Between a question and the act that relies on it nobody else may make the file shorter and have that given back, so all
 // HostDirs of the process share one lock for each open file. Other processes do not see it: if one of theirs cuts the
 // very same file in that moment, or deletes it while a handle of ours is open, it has its payment back early.
@@ -38,9 +46,90 @@ type payment struct {
 type hostInode struct {
 	mu sync.Mutex // held while the size is asked, changed or relied upon
 
+	loan loan // guarded by mu
+
 	// Guarded by hostInodes.mu.
 	handles int
 	refunds []refund // for when the last handle is closed
+}
+
+// loan is a part of a payment for the time being. The zero value is none.
+type loan struct {
+	to    *payment
+	from  *budget
+	bytes int64
+	left  int64 // bytes that may still be written before the size is asked again
+}
+
+// reliedBytes are written at most on one answer about a file's size.
+const reliedBytes = 64 << 10
+
+// settle ends a loan when the size has been asked. Preconditions: mu is held.
+func (i *hostInode) settle(size int64) {
+	l := i.loan
+	if l.to == nil {
+		return
+	}
+	i.loan = loan{}
+	back := l.bytes
+	if size <= l.to.bytes { // others have cut the file
+		back = min(back, l.to.bytes-size)
+	}
+	l.to.bytes -= back
+	l.from.give(back)
+}
+
+// covered reports whether a write lies within what was paid for the file. Preconditions: inode.mu is held.
+func (f *hostFile) covered(p []byte, off int64) bool {
+	if off > f.paid.bytes-int64(len(p)) {
+		return false
+	}
+	if f.inode.loan.to != f.paid {
+		return true
+	}
+	f.inode.loan.left -= int64(len(p))
+	return f.inode.loan.left >= 0
+}
+
+// borrow makes a loan, if the budget has as much. Preconditions: inode.mu is held, and the size was asked since.
+func (f *hostFile) borrow(size int64) {
+	n := size - 1 - f.paid.bytes
+	if n <= 0 {
+		return
+	}
+	if got := f.fs.grow.take(n); got < n {
+		f.fs.grow.give(got)
+		return
+	}
+	f.paid.bytes += n
+	f.inode.loan = loan{f.paid, f.fs.grow, n, reliedBytes}
+	f.fs.borrower.Store(f.sharedFile)
+}
+
+// recall asks for the size of the file that has a loan, if there is one and it is not f's, and ends the loan.
+// Preconditions: no inode's mu is held.
+func (h *HostDir) recall(paid *payment) {
+	b := h.borrower.Load()
+	if b == nil || b.paid == paid {
+		return
+	}
+	b.inode.mu.Lock()
+	defer b.inode.mu.Unlock()
+	if h.borrower.CompareAndSwap(b, nil) && b.inode.loan.to == b.paid { // else it was closed since
+		b.ask()
+	}
+}
+
+// ask asks for the size, which ends a loan. Without an answer the loan stays paid. Preconditions: inode.mu is held.
+func (f *sharedFile) ask() (int64, error) {
+	size, err := f.size()
+	if err != nil {
+		f.inode.loan = loan{}
+		return 0, err
+	}
+	f.inode.settle(size)
+	f.paid.whole = size <= f.paid.bytes
+	return size, nil
 }
 
 // refund is a payment for a file that has no name any more.
@@ -85,7 +174,9 @@ func (f *hostFile) join(size int64, removals uint64) error {
 	h.mu.Unlock()
 
 	f.inode.mu.Lock()
-	f.paid.whole = f.paid.whole || size <= f.paid.bytes
+	if f.inode.loan.to != f.paid {
+		f.paid.whole = f.paid.whole || size <= f.paid.bytes
+	}
 	f.inode.mu.Unlock()
 	if hostRemovals.Load() == removals {
 		return nil
@@ -96,6 +187,16 @@ func (f *hostFile) join(size int64, removals uint64) error {
 		err = ErrNotExist
 	}
 	return err
+}
+
+// endLoan is called before the file is closed.
+func (f *hostFile) endLoan() {
+	f.inode.mu.Lock()
+	defer f.inode.mu.Unlock()
+	if f.inode.loan.to == f.paid {
+		_, _ = f.ask()
+	}
+	f.fs.borrower.CompareAndSwap(f.sharedFile, nil)
 }
 
 // leave ends what join began, after the file was closed.
