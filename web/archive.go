@@ -20,37 +20,40 @@ import (
 	"github.com/cloche-dev/cloche/engine"
 )
 
-// archiveTypes are the kinds of archives, by what a request calls them.
-var archiveTypes = map[string]string{
-	"tar": "tar", "zip": "zip", "tar.gz": "tar.gz", "tgz": "tar.gz",
-	"application/x-tar": "tar", "application/tar": "tar", "application/zip": "zip", "application/x-zip-compressed": "zip",
-	"application/gzip": "tar.gz", "application/x-gzip": "tar.gz", "application/x-gtar": "tar.gz",
+// archiveTypes are the media types of the kinds of archives.
+var archiveTypes = map[string]string{"tar": "application/x-tar", "tar.gz": "application/gzip", "zip": "application/zip"}
+
+// archiveFormat is the kind of archive that a request names by its format, or "".
+func archiveFormat(c echo.Context) (string, error) {
+	switch f := strings.ToLower(c.QueryParam("format")); f {
+	case "", "tar", "tar.gz", "zip":
+		return f, nil
+	case "tgz":
+		return "tar.gz", nil
+	}
+	return "", invalidf("format is %s: use tar, tar.gz or zip", quoted(c.QueryParam("format")))
 }
 
-// archiveType is the kind of archive that a request speaks of, by its format or the media types of a header; "" if neither says.
-func archiveType(c echo.Context, header string) (string, error) {
-	if f := c.QueryParam("format"); f != "" {
-		kind := archiveTypes[strings.ToLower(f)]
-		if kind == "" || strings.Contains(f, "/") {
-			return "", invalidf("format is %s: use tar, tar.gz or zip", quoted(f))
-		}
-		return kind, nil
-	}
-	for one := range strings.SplitSeq(header, ",") {
-		if t, _, err := mime.ParseMediaType(one); err == nil && archiveTypes[t] != "" {
-			return archiveTypes[t], nil
+// acceptedArchive is the first kind of archive that an Accept header has, or tar.
+func acceptedArchive(accept string) string {
+	for one := range strings.SplitSeq(accept, ",") {
+		t, _, err := mime.ParseMediaType(one)
+		for kind, own := range archiveTypes {
+			if err == nil && t == own {
+				return kind
+			}
 		}
 	}
-	return "", nil
+	return "tar"
 }
 
 // getArchive answers with the files below a folder, /data if none is named.
 func (s *Server) getArchive(x *exchange, c echo.Context) error {
-	kind, err := archiveType(c, x.r.Header.Get("Accept"))
+	kind, err := archiveFormat(c)
 	if err != nil {
 		return err
 	}
-	kind = cmp.Or(kind, "tar")
+	kind = cmp.Or(kind, acceptedArchive(x.r.Header.Get("Accept")))
 	dir, err := checkPath(c.QueryParam("path"))
 	if err != nil {
 		return err
@@ -60,7 +63,7 @@ func (s *Server) getArchive(x *exchange, c echo.Context) error {
 			return fileError(err)
 		}
 		h := x.Header()
-		h.Set("Content-Type", map[string]string{"tar": "application/x-tar", "tar.gz": "application/gzip", "zip": "application/zip"}[kind])
+		h.Set("Content-Type", archiveTypes[kind])
 		h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": sn.id + "." + kind}))
 		if err = writeArchive(slowly{x}, kind, f, dir); err != nil {
 			if x.status != 0 {
@@ -100,7 +103,7 @@ func (s *Server) putArchive(x *exchange, c echo.Context) error {
 	if e := checkEncoding(x.r); e != nil {
 		return e
 	}
-	kind, err := archiveType(c, x.r.Header.Get("Content-Type"))
+	kind, err := archiveFormat(c)
 	if err != nil {
 		return err
 	}
@@ -109,9 +112,6 @@ func (s *Server) putArchive(x *exchange, c echo.Context) error {
 		return err
 	}
 	return s.withFiles(x, c, func(sn *session, f *engine.Files) error {
-		if kind != "tar" && kind != "tar.gz" {
-			x.hold() // a zip begins at its end
-		}
 		most := int64(sn.limits.DiskBytes) + maxArchived*archiveOverhead
 		body, err := x.upload(most)
 		if err != nil {
@@ -135,7 +135,10 @@ func (s *Server) putArchive(x *exchange, c echo.Context) error {
 			out.Files, out.Bytes = out.Files+1, out.Bytes+n
 			return err
 		}
-		if err := extract(body, kind, most, x.s.cfg.MaxBodyBytes, put); err != nil {
+		zipped := func(r io.Reader) error { // which begins at its end, and so is held in memory
+			return unzip(heldBody{io.NopCloser(r), x}, x.s.cfg.MaxBodyBytes, put)
+		}
+		if err := extract(body, kind, most, zipped, put); err != nil {
 			if body.err != nil {
 				err = body.err
 			}
@@ -170,9 +173,9 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// extract hands on what an archive has, whose kind its first bytes tell if the request did not. A tar has no more than most bytes
-// when it is unpacked, and a zip no more than mostZip as it comes.
-func extract(body io.Reader, kind string, most, mostZip int64, put func(name string, r io.Reader) error) error {
+// extract hands on what an archive has, whose kind its first bytes tell if the request did not (what clients declare is often a
+// guess by its name). A tar has no more than most bytes when it is unpacked.
+func extract(body io.Reader, kind string, most int64, zipped func(io.Reader) error, put func(name string, r io.Reader) error) error {
 	r := bufio.NewReader(body)
 	if kind == "" {
 		start, err := r.Peek(4)
@@ -187,7 +190,7 @@ func extract(body io.Reader, kind string, most, mostZip int64, put func(name str
 	}
 	switch kind {
 	case "zip":
-		return unzip(r, mostZip, put)
+		return zipped(r)
 	case "tar.gz":
 		z, err := gzip.NewReader(r)
 		if err != nil {

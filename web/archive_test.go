@@ -48,8 +48,8 @@ func TestArchive(t *testing.T) {
 		kind   string
 		format string
 	}{
-		{r.body, "application/x-tar", ""}, {z.body, "application/zip", ""}, {g.body, "application/gzip", ""}, {g.body, "", "?format=tar.gz"},
-		{r.body, "application/octet-stream", ""}, {z.body, "", ""}, {g.body, "", ""}, // the bytes tell
+		{r.body, "", "?format=tar"}, {z.body, "", "?format=zip"}, {g.body, "", "?format=tar.gz"},
+		{r.body, "", ""}, {z.body, "application/octet-stream", ""}, {g.body, "application/x-tar", ""}, // the bytes tell
 	} {
 		q := s.session(object{})
 		var w web.ArchiveWritten
@@ -60,6 +60,7 @@ func TestArchive(t *testing.T) {
 		s.execute(q+"/execute", object{"code": "import os\nassert open('d/a').read() + open('b').read() == 'AB' and os.path.isdir('empty')"}, "ok")
 		s.do("PUT", q+"/archive"+c.format, c.body[:len(c.body)/3], "Content-Type: "+c.kind).mustFail(400, "invalid_request", "malformed")
 	}
+	s.do("PUT", p+"/archive?format=zip", r.body).mustFail(400, "invalid_request", "malformed")
 	s.do("GET", p+"/archive?format=rar", nil).mustFail(400, "invalid_request", "use tar, tar.gz or zip")
 }
 
@@ -124,7 +125,7 @@ func TestHostileArchives(t *testing.T) {
 		{"file below a file", tarOf(tar.Header{Name: "f", Size: 1}, tar.Header{Name: "f/x", Size: 1}), 409, "not a folder"},
 		{"bomb", packed(tarOf(tar.Header{Name: "bomb", Size: 64 << 20})), 413, "disk is full"},
 		{"bomb in a zip", zipOf("bomb", 0o600, make([]byte, 64<<20)), 413, "disk is full"},
-		{"bomb after the end", packed(append(whole, make([]byte, 256<<20)...)), 413, "larger than"},
+		{"bomb after the end", packed(append(whole, make([]byte, 112<<20)...)), 413, "larger than"},
 		{"nothing", nil, 400, "malformed"},
 		{"no archive", bytes.Repeat([]byte("text\n"), 1000), 400, "malformed"},
 		{"cut short", whole[:len(whole)-100], 400, "cut short"},

@@ -86,7 +86,7 @@ func FuzzArchive(f *testing.F) {
 			}
 			return err
 		}
-		err := extract(bytes.NewReader(archive), kind, 1<<24, 1<<16, put)
+		err := extract(bytes.NewReader(archive), kind, 1<<24, func(r io.Reader) error { return unzip(r, 1<<16, put) }, put)
 		_, refused := errors.AsType[*apiError](err)
 		_, tooLarge := errors.AsType[*http.MaxBytesError](err)
 		if err != nil && !refused && !tooLarge {

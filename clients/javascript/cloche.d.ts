@@ -160,8 +160,8 @@ export interface Result {
 
 export type RunEvent =
   | { type: "stdout" | "stderr"; text: string; raw: Record<string, unknown> }
-  | { type: "result"; shown: Shown; raw: Record<string, unknown> }
-  | { type: "end"; result: Result; raw: Record<string, unknown> }
+  | { type: "result"; text?: undefined; shown: Shown; raw: Record<string, unknown> }
+  | { type: "end"; text?: undefined; result: Result; raw: Record<string, unknown> }
   | { type: "start" | "error" | "tool_call" | "http_request"; text?: undefined; raw: Record<string, unknown> };
 
 export interface FileInfo {
