@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/cloche-dev/cloche/cmd/cloche/internal/wall"
@@ -40,9 +41,13 @@ func (a *app) openFront(s *web.Settings, cfg web.Config, noWall bool) (*backend,
 			}
 		}
 	}
+	most := cmp.Or(s.Workers.Max, maxWorkers)
+	if runs, sessions := shareOut(cfg.Keys, most, cmp.Or(cfg.MaxRuns, maxRuns), cmp.Or(cfg.MaxSessions, maxSessions)); runs > 0 || sessions > 0 {
+		cfg.Logger.Warn("the policies of keys with processes of their own allow more together than the server does", "class", "operation", "runs", runs, "sessions", sessions)
+	}
 	var srv *web.Server
 	fleet, err := workers.New(workers.Config{
-		Max: cmp.Or(s.Workers.Max, maxWorkers), Idle: cmp.Or(s.Workers.Idle, idleWorkers), Grace: cmp.Or(s.Grace, defaultGrace),
+		Max: most, Idle: cmp.Or(s.Workers.Idle, idleWorkers), Grace: cmp.Or(s.Grace, defaultGrace),
 		Patience: cmp.Or(s.Workers.Patience, workerPatience), Logger: cfg.Logger, Record: func(k *web.Key, r web.Ran) { srv.Record(k, r) },
 		Job: func(k *web.Key) workers.Job { return jobOf(s, k, cache, noWall) },
 	})
@@ -70,6 +75,29 @@ func (a *app) openFront(s *web.Settings, cfg web.Config, noWall bool) (*backend,
 		stop()
 		return errors.Join(<-lost, srv.Close(), fleet.Close())
 	}}, nil
+}
+
+// shareOut gives each key whose policy does not say an equal part of the programs and sessions that there may be at once. Each has a
+// process, which knows nothing of the others, and so what all of them may have must not be more than there may be; by how
+// many it is, since policies say so, is returned, or 0.
+func shareOut(keys []*web.Key, processes, runs, sessions int) (moreRuns, moreSessions int) {
+	parts := max(1, min(len(keys), processes))
+	share := func(of func(*web.Policy) *int, all int) int {
+		var has []int
+		for _, k := range keys {
+			n := of(&k.Policy)
+			if *n == 0 {
+				*n = max(1, all/parts)
+			}
+			has = append(has, *n)
+		}
+		slices.Sort(has)
+		for _, n := range has[len(has)-min(len(has), processes):] { // those who have most may be those who have a process
+			all -= n
+		}
+		return max(0, -all)
+	}
+	return share(func(p *web.Policy) *int { return &p.MaxRuns }, runs), share(func(p *web.Policy) *int { return &p.MaxSessions }, sessions)
 }
 
 // setUpFor sets up what the workers of the keys load, and says where.

@@ -550,3 +550,34 @@ func TestJobHasNoOthersTools(t *testing.T) {
 		}
 	}
 }
+
+// TestShareOut: what keys may have together is not more than there may be, whichever of them have a process.
+func TestShareOut(t *testing.T) {
+	for _, c := range []struct {
+		runs           []int // of the policies; 0 does not say
+		processes, all int
+		want           []int
+		more           int
+	}{
+		{[]int{0, 0}, 16, 64, []int{32, 32}, 0},
+		{[]int{0, 0, 0}, 2, 64, []int{32, 32, 32}, 0},
+		{[]int{4, 0}, 16, 64, []int{4, 32}, 0},
+		{[]int{0, 0, 0}, 16, 2, []int{1, 1, 1}, 1},
+		{[]int{60, 0}, 16, 64, []int{60, 32}, 28},
+		{[]int{60, 0}, 1, 64, []int{60, 64}, 0},
+		{nil, 16, 64, nil, 0},
+	} {
+		var keys []*web.Key
+		for _, n := range c.runs {
+			keys = append(keys, &web.Key{Policy: web.Policy{MaxRuns: n, MaxSessions: n}})
+		}
+		runs, sessions := shareOut(keys, c.processes, c.all, c.all)
+		var got []int
+		for _, k := range keys {
+			got = append(got, k.Policy.MaxRuns)
+		}
+		if !slices.Equal(got, c.want) || runs != c.more || sessions != c.more {
+			t.Errorf("%v of %d in %d processes: %v, %d and %d more", c.runs, c.all, c.processes, got, runs, sessions)
+		}
+	}
+}
