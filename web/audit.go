@@ -26,6 +26,7 @@ type AuditRecord struct {
 	Time         time.Time               `json:"time"`
 	ID           string                  `json:"id"`
 	Key          string                  `json:"key"`
+	Policy       string                  `json:"policy,omitempty"` // name of the key's
 	RequestID    string                  `json:"request_id,omitempty"`
 	TraceID      string                  `json:"trace_id,omitempty"`
 	SessionID    string                  `json:"session_id,omitempty"`
@@ -95,7 +96,7 @@ func (a *audit) close() error {
 // recordOf is what is known of a run that ended.
 func (a *audit) recordOf(run *execution, res *engine.Result) AuditRecord {
 	r := AuditRecord{
-		Time: run.started.UTC(), ID: run.id, Key: run.key.Name, RequestID: run.requestID, TraceID: run.traceID, SessionID: run.session,
+		Time: run.started.UTC(), ID: run.id, Key: run.key.Name, Policy: run.key.Policy.Name, RequestID: run.requestID, TraceID: run.traceID, SessionID: run.session,
 		Language: run.language, Status: statusFailed, Network: run.network,
 	}
 	if run.code != "" {
@@ -136,7 +137,7 @@ func first[T any](list []T) []T {
 
 // size is how much text a record holds: programs choose what they ask of the network.
 func (r *AuditRecord) size() int {
-	n := len(r.ID) + len(r.Key) + len(r.RequestID) + len(r.TraceID) + len(r.SessionID) + len(r.Language) + len(r.CodeSHA256) + len(r.Code) + len(r.Status)
+	n := len(r.ID) + len(r.Key) + len(r.Policy) + len(r.RequestID) + len(r.TraceID) + len(r.SessionID) + len(r.Language) + len(r.CodeSHA256) + len(r.Code) + len(r.Status)
 	for _, c := range r.ToolCalls {
 		n += len(c.Name) + len(c.Outcome)
 	}

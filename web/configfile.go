@@ -189,7 +189,7 @@ func (s *Settings) policies(t *limits.Table, getenv func(string) string) map[str
 		p := t.Table(name)
 		mounts := p.Mounts("mounts")
 		policy := Policy{
-			Limits: p.Limits("limits"), Max: p.Limits("max"), Env: p.Env("env"), Mounts: map[string]limits.Mount{},
+			Name: name, Limits: p.Limits("limits"), Max: p.Limits("max"), Env: p.Env("env"), Mounts: map[string]limits.Mount{},
 			MaxRuns: p.Count("max_runs", 1, 10_000), MaxSessions: p.Count("max_sessions", 1, 100_000),
 			Packages: p.Texts("packages"), Review: p.Review("review"), Mailbox: p.Mailbox("mailbox"), Shared: p.Shared("shared", mounts),
 			Autopsy: p.Autopsy("autopsy"),

@@ -67,6 +67,8 @@ func HashKey(secret string) KeyHash { return sha256.Sum256([]byte(secret)) }
 
 // Policy is what the programs of a key may do. A request can only narrow it.
 type Policy struct {
+	// Name is what the configuration calls it, for the audit. Empty: it has no name.
+	Name string
 	// Limits are those of a request that does not say otherwise; fields that are zero are limits.Default's.
 	Limits limits.Limits
 	// Max is the most that a request may ask for; fields that are zero are those of [DefaultMax].

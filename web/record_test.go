@@ -21,6 +21,7 @@ func TestAudit(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "audit.jsonl")
 	s := serve(t, func(c *web.Config) {
 		c.AuditFile = file
+		c.Keys[0].Policy.Name = "small"
 		c.Keys = append(c.Keys, &web.Key{Name: "other", Hash: web.HashKey(other)})
 	})
 	const code = "print('private words')\n1/0"
@@ -38,7 +39,7 @@ func TestAudit(t *testing.T) {
 		t.Fatalf("%+v", list)
 	}
 	a := list.Records[1]
-	if a.ID != res.ID || a.Key != "test" || a.Status != "error" || a.ExitCode != 1 || a.CodeSHA256 != hex.EncodeToString(sum[:]) || a.Code != "" ||
+	if a.ID != res.ID || a.Key != "test" || a.Policy != "small" || a.Status != "error" || a.ExitCode != 1 || a.CodeSHA256 != hex.EncodeToString(sum[:]) || a.Code != "" ||
 		a.RequestID != "mine-1" || a.TraceID != trace || a.Usage.Fuel != res.Usage.Fuel || a.Network {
 		t.Errorf("%+v", a)
 	}

@@ -166,7 +166,7 @@ func (s *Server) Record(k *Key, r Ran) {
 		s.log(slog.LevelError, "error", "a worker tells of a run that cannot be", slog.String("key", k.Name))
 		return
 	}
-	r.Record.Key = k.Name
+	r.Record.Key, r.Record.Policy = k.Name, k.Policy.Name
 	s.record(r)
 }
 

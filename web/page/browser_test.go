@@ -304,6 +304,8 @@ func BenchmarkKeyPress(b *testing.B) {
 		{"python-session", "python", "session", "print(6 * 7)"},
 		{"javascript", "javascript", "fresh", "console.log(6 * 7)"},
 		{"javascript-session", "javascript", "session", "console.log(6 * 7)"},
+		{"typescript", "typescript", "fresh", "const n: number = 6; console.log(n * 7)"},
+		{"typescript-session", "typescript", "session", "console.log((6 as number) * 7)"},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			ctx := webtest.Tab(b, webtest.Browser(b), 5*time.Minute)
