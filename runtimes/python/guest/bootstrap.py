@@ -43,8 +43,9 @@ def bake():
 
     import locale
 
-    from . import autopsy, host, ipython, state, turns, zone
+    from . import autopsy, host, ipython, oserrors, state, turns, zone
 
+    oserrors.install()
     ipython.install()
     preload.charts()
     state.install()
