@@ -115,6 +115,15 @@ with socket.create_connection(("web.example", 25)) as sock:
         sock.sendall(b"\x16\x03\x01")
     except OSError as e:
         print(e.strerror)
+with socket.create_connection(("web.example", 80)) as sock:
+    try:
+        sock.sendall(b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nno size\r\n0\r\n\r\n")
+    except OSError as e:
+        print(e.strerror)
+try:
+    socket.gethostbyname("web.example")
+except OSError as e:
+    print(e.strerror)
 try:
     socket.create_server(("", 80))
 except OSError as e:
@@ -129,6 +138,8 @@ b'abc||'
 b''
 b'HTTP/1.1 200 Said So\r\n'
 only HTTP requests leave this sandbox
+the request's body is not in chunks, as its header says
+cannot look up 'web.example': the host looks names up itself, for HTTP requests
 nothing can be served from this sandbox
 `
 	if diff := cmp.Diff(want, r.stdout); diff != "" {

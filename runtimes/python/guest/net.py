@@ -257,7 +257,8 @@ def install():
     module.socket = module.SocketType = socket
 
     def unknown(host, *args, **kwargs):
-        raise module.gaierror(module.EAI_AGAIN, f"cannot look up {host!r}: {wire.CLOSED}")
+        why = "the host looks names up itself, for HTTP requests" if offered() else wire.CLOSED
+        raise module.gaierror(module.EAI_AGAIN, f"cannot look up {host!r}: {why}")
 
     def getaddrinfo(host, port, family=0, type=0, proto=0, flags=0):
         if not offered():

@@ -292,7 +292,12 @@ def _unchunk(data):
     body, rest = [], data
     while rest:
         size, _, rest = rest.partition(b"\r\n")
-        n = int(size.split(b";")[0] or b"0", 16)
+        try:
+            n = int(size.split(b";")[0] or b"0", 16)
+        except ValueError:
+            n = -1
+        if n < 0:
+            raise OSError(errno.EINVAL, "the request's body is not in chunks, as its header says")
         if n == 0:
             break
         body.append(rest[:n])
