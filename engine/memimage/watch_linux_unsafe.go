@@ -15,9 +15,11 @@ import (
 // A fault costs about a microsecond, and a turn writes mostly to the pages that the last one wrote to. So pages
 // that were written stay unprotected and are compared at each Save, until more than maxSame of them did not
 // change; then all are protected anew. A memory with few private pages is not watched at all: all of them are compared.
+// Watching has its price, which comparing 250 pages does not reach: the kernel no longer maps the neighbours of a page that is
+// read, and a fault that has marked no page has all page tables looked through (see pageList).
 //
 //	protected --written--> unprotected --too many of them do not change--> protected
-const maxSame = 64
+const maxSame = 256
 
 // uffdioAPI is struct uffdio_api of linux/userfaultfd.h.
 type uffdioAPI struct{ api, features, ioctls uint64 }
