@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -72,18 +73,11 @@ func (s *Session) remember(e *HistoryEntry) {
 	s.infoMu.Lock()
 	defer s.infoMu.Unlock()
 	s.past = append(s.past, m)
-	budget := s.sb.opts.HistoryBytes
-	if budget == 0 {
-		budget = defaultHistory
-	}
-	held := int64(0) // besides the present state
-	for i := len(s.past) - 1; i > 0; i-- {
-		// What the state before does not share with this one is at most what this one has changed.
-		held += int64(min(s.past[i].Bytes, 1<<62))
-		if held > budget || len(s.past)-i > maxHistory {
-			s.forgetFirst(i)
-			return
-		}
+	s.held += m.Bytes
+	budget := cmp.Or(s.sb.opts.HistoryBytes, defaultHistory) // negative: nothing is held
+	// What the state before does not share with one is at most what that one has changed; so the oldest costs nothing beside the others.
+	for len(s.past) > 1 && (budget < 0 || s.held-s.past[0].Bytes > uint64(budget) || len(s.past) > maxHistory) {
+		s.forgetFirst(1)
 	}
 }
 
@@ -97,6 +91,7 @@ func (s *Session) forgetSuspended(turn int) {
 // forgetFirst drops the n oldest states. Preconditions: infoMu is held.
 func (s *Session) forgetFirst(n int) {
 	for _, m := range s.past[:n] {
+		s.held -= m.Bytes
 		m.st.release()
 	}
 	clear(s.past[:n])
@@ -108,6 +103,7 @@ func (s *Session) forget(n int) {
 	s.infoMu.Lock()
 	defer s.infoMu.Unlock()
 	for _, m := range s.past[n:] {
+		s.held -= m.Bytes
 		m.st.release()
 	}
 	clear(s.past[n:])

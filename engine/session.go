@@ -31,6 +31,7 @@ type Session struct {
 	sb     *sandbox
 	now    *state    // after the last turn that was not rolled back
 	past   []*moment // the history, oldest first
+	held   uint64    // the sum of its Bytes
 	closed bool
 	why    error // it was closed, if nobody asked for that
 

@@ -90,7 +90,7 @@ func (h heap) size(v value) uint64 {
 		}
 		return total
 	}
-	for _, p := range h.properties(o, sample) {
+	for p := range h.properties(o, sample) {
 		if p.flags&propKind == propNormal {
 			total += h.flatSize(p.value)
 		}

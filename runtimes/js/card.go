@@ -170,7 +170,7 @@ func (c *card) each(do func(name string, mark uint64, v value, tell func() told)
 		if !lexical {
 			o, _ = objectAt(c.b.Global)
 		}
-		for _, p := range c.properties(o, maxNames) {
+		for p := range c.properties(o, maxNames) {
 			if !lexical && p.flags&propEnumerable == 0 || p.value.tag() == tagUninitialized && lexical {
 				continue
 			}
@@ -190,7 +190,7 @@ func (c *card) each(do func(name string, mark uint64, v value, tell func() told)
 // given are the names of the global object that every program finds.
 func (h heap) given() (names []string) {
 	o, _ := objectAt(h.b.Global)
-	for _, p := range h.properties(o, maxNames) {
+	for p := range h.properties(o, maxNames) {
 		if name, ok := h.name(p.atom, mostNames); ok && p.flags&propEnumerable != 0 {
 			names = append(names, name)
 		}
@@ -251,7 +251,7 @@ func (h heap) markObject(v value) uint64 {
 		mark = mix(mark, h.u64(uint32(o)+24))
 	}
 	mark = mix(mark, uint64(h.count(o)))
-	for _, p := range h.properties(o, mostMarked) {
+	for p := range h.properties(o, mostMarked) {
 		if p.flags&propKind == propNormal {
 			mark = mix(mark, uint64(p.value))
 		}
@@ -387,7 +387,7 @@ func (h heap) items(n uint32, item func(uint32) (string, bool)) string {
 func (h heap) keys(o object) string {
 	const shownKeys = 8
 	var names []string
-	for _, p := range h.properties(o, mostNames) {
+	for p := range h.properties(o, mostNames) {
 		name, ok := h.name(p.atom, shortText)
 		if !ok || p.flags&propEnumerable == 0 {
 			continue

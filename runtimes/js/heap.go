@@ -3,6 +3,8 @@ package js
 import (
 	"encoding/binary"
 	"errors"
+	"iter"
+	"slices"
 	"unicode/utf16"
 
 	"github.com/cloche-dev/cloche/engine/vm"
@@ -102,30 +104,30 @@ func (h heap) names(o object, most uint32) ([]byte, bool) {
 	return h.mem.Read(shape+40+4*(h.u32(shape+16)+1), 8*min(h.u32(shape+24), most))
 }
 
-// properties are the object's own in the order of their making, as far as they are among the first most.
-func (h heap) properties(o object, most uint32) []property {
-	a, ok := h.names(o, most)
-	n := uint32(len(a) / 8)
-	v, ok2 := h.mem.Read(h.u32(uint32(o)+16), 8*n)
-	if !ok || !ok2 {
-		return nil
-	}
-	list := make([]property, 0, n)
-	for i := uint32(0); i < n; i++ {
-		p := property{
-			flags: byte(binary.LittleEndian.Uint32(a[8*i:]) >> 26), atom: binary.LittleEndian.Uint32(a[8*i+4:]),
-			value: value(binary.LittleEndian.Uint64(v[8*i:])),
+// properties are the object's own in the order of their making, as far as they are among the first most. They are read from
+// memory that must not change meanwhile.
+func (h heap) properties(o object, most uint32) iter.Seq[property] {
+	return func(yield func(property) bool) {
+		a, ok := h.names(o, most)
+		v, ok2 := h.mem.Read(h.u32(uint32(o)+16), uint32(len(a)))
+		if !ok || !ok2 {
+			return
 		}
-		if p.atom != 0 { // else it was deleted
-			list = append(list, p)
+		for i := 0; i+8 <= len(a); i += 8 {
+			p := property{
+				flags: byte(binary.LittleEndian.Uint32(a[i:]) >> 26), atom: binary.LittleEndian.Uint32(a[i+4:]),
+				value: value(binary.LittleEndian.Uint64(v[i:])),
+			}
+			if p.atom != 0 && !yield(p) { // else it was deleted
+				return
+			}
 		}
 	}
-	return list
 }
 
 // own is the value of the object's own property of that atom, which is no accessor; false when there is none.
 func (h heap) own(o object, atom uint32) (value, bool) {
-	for _, p := range h.properties(o, 256) {
+	for p := range h.properties(o, 256) {
 		if p.atom == atom {
 			return p.value, p.flags&propKind == propNormal
 		}
@@ -271,7 +273,7 @@ func (in *interp) probeHeap() error {
 	b, h := in.b, heap{in.g.Memory(), in.b}
 	b.NameAtom, b.LengthAtom, b.ConstructorAtom = in.atom("name"), in.atom("length"), in.atom("constructor") // of the interpreter's own
 	o, _ := objectAt(v)
-	list := h.properties(o, mostNames)
+	list := slices.Collect(h.properties(o, mostNames))
 	if len(list) != 16 {
 		return errors.New("the properties of an object are not where they should be")
 	}

@@ -92,11 +92,10 @@ func (w *plainWriter) object(o object, depth int) bool {
 
 func (w *plainWriter) members(o object, depth int) bool {
 	w.out = append(w.out, '{')
-	props := w.properties(o, 2*maxPlainProps)
-	if w.looked += len(props); w.looked > maxPlainLooks {
-		return false
-	}
-	for _, p := range props {
+	for p := range w.properties(o, 2*maxPlainProps) {
+		if w.looked++; w.looked > maxPlainLooks {
+			return false
+		}
 		s, isText := w.atomText(p.atom)
 		if !isText || p.flags&propKind != propNormal { // numbers come first, in their order
 			return false

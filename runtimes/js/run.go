@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cloche-dev/cloche/engine/vm"
@@ -79,7 +80,7 @@ func (d *Driver) Turn(ctx context.Context, g vm.Guest, info runtimes.BootInfo, t
 // more, and a later turn could neither set them nor ask for their type.
 func (in *interp) dropUninitialized() {
 	o, _ := objectAt(in.b.Lexicals)
-	for _, p := range (heap{in.g.Memory(), in.b}).properties(o, maxNames) {
+	for _, p := range slices.Collect(heap{in.g.Memory(), in.b}.properties(o, maxNames)) {
 		if p.value.tag() == tagUninitialized && p.flags&propKind == propNormal {
 			in.undeclareAtom(p.atom)
 		}
