@@ -27,7 +27,7 @@ var stubborn = []struct {
 	missing                      string // why not all is told, when the stop has left too little in order
 }{
 	{"fuel", engine.Python, "big = bytearray(3 << 20)\nsmall = 1", "def inner(n):\n    while True:\n        n += 1\ndef outer():\n    inner(0)\nouter()",
-		limits.Limits{Fuel: 50_000_000}, engine.StatusOutOfFuel, []string{"inner", "outer", "<module>"}, "n += 1|while True", "big", ""},
+		limits.Limits{Fuel: 50_000_000}, engine.StatusOutOfFuel, []string{"inner", "outer", "<module>"}, "n += 1|while True:", "big", ""},
 	{"fuel in an earlier turn's function", engine.Python, "import numpy\nbig = numpy.zeros((500, 1000))\ndef old(f):\n    while f(): pass", "old(lambda: True)",
 		limits.Limits{Fuel: 50_000_000}, engine.StatusOutOfFuel, []string{"<lambda>|old"}, "while f(): pass|old(lambda: True)", "big", ""},
 	{"fuel in native code", engine.Python, "import re\nbig = 'x' * 100000", "re.match('(a+)+$', 'a' * 40 + 'b')",
