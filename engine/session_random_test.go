@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -11,18 +12,33 @@ import (
 	"time"
 
 	"github.com/cloche-dev/cloche/engine"
+	"github.com/cloche-dev/cloche/hostfuncs"
 	"github.com/cloche-dev/cloche/limits"
 )
 
 // modelState is what a session must hold: variables and files, by number.
 type modelState map[int]int
 
+// A modelPoint is a state of a session.
+type modelPoint struct {
+	is    modelState
+	waits *modelWait // the session is suspended
+}
+
+// modelWait is a turn that sets a variable and its file to the result of a call that comes later.
+type modelWait struct {
+	call string
+	slot int
+}
+
+func (p modelPoint) clone() modelPoint { return modelPoint{maps.Clone(p.is), p.waits} }
+
 // modelled is a session beside what it must be.
 type modelled struct {
 	s        *engine.Session
 	rollback bool // turns are transactions
-	now      modelState
-	at       map[int]modelState // after each turn
+	now      modelPoint
+	at       map[int]modelPoint // after each turn
 }
 
 const modelSlots = 5
@@ -41,7 +57,8 @@ func change(k, v int) string {
 	return fmt.Sprintf("{ const fs = require('fs'); globalThis.v%d = %d; fs.writeFileSync('f%d', '%d'); }\n", k, v, k, v)
 }
 
-// TestRandomSessions runs random programs of turns, failures, cuts, rollbacks, forks, snapshots and resets, and
+// TestRandomSessions runs random programs of turns, failures, cuts, calls of tools, suspensions, rollbacks, forks (of
+// earlier turns, too), variants, snapshots and resets, and
 // compares every session after every step with a model.
 func TestRandomSessions(t *testing.T) {
 	eng := testEngine(t)
@@ -78,16 +95,20 @@ func randomSessions(t *testing.T, eng *engine.Engine, seed uint64, steps int) {
 		t.Helper()
 		t.Fatalf("seed %d: %v, after %q", seed, err, story)
 	}
-	add := func(s *engine.Session, like *modelled) {
-		m := &modelled{s: s, rollback: like.rollback, now: maps.Clone(like.now), at: map[int]modelState{}}
+	tools, err := lateTools()
+	if err != nil {
+		fatal(err)
+	}
+	add := func(s *engine.Session, like *modelled, now modelPoint) {
+		m := &modelled{s: s, rollback: like.rollback, now: now.clone(), at: map[int]modelPoint{}}
 		for turn, st := range like.at {
-			m.at[turn] = maps.Clone(st)
+			m.at[turn] = st.clone()
 		}
 		all = append(all, m)
 	}
 	open := func() {
-		o := engine.Options{Language: engine.JavaScript, Limits: limits.Limits{Timeout: 30 * time.Second}}
-		like := &modelled{now: modelState{}, at: map[int]modelState{0: {}}}
+		o := engine.Options{Language: engine.JavaScript, Limits: limits.Limits{Timeout: 30 * time.Second, Grace: 10 * time.Second}, Tools: tools}
+		like := &modelled{at: map[int]modelPoint{0: {is: modelState{}}}}
 		if rnd.IntN(2) == 0 {
 			o.OnError, like.rollback = engine.OnErrorRollback, true
 		}
@@ -95,16 +116,25 @@ func randomSessions(t *testing.T, eng *engine.Engine, seed uint64, steps int) {
 		if err != nil {
 			fatal(err)
 		}
-		add(s, like)
+		add(s, like, like.at[0])
 	}
 	open()
 	for range steps {
 		i := rnd.IntN(len(all))
 		m := all[i]
 		k, v := rnd.IntN(modelSlots), rnd.IntN(1000)
-		op := []string{"set", "set", "set", "fail", "cut", "burn", "fork", "snapshot", "rollback", "reset", "open", "close"}[rnd.IntN(12)]
-		if (op == "fork" || op == "snapshot" || op == "open") && len(all) >= 6 {
+		op := []string{"set", "set", "set", "fail", "cut", "burn", "fork", "snapshot", "rollback", "reset", "open", "close",
+			"suspend", "suspend", "tool", "branch", "variants"}[rnd.IntN(17)]
+		if (op == "fork" || op == "snapshot" || op == "open" || op == "branch") && len(all) >= 6 {
 			op = "close"
+		}
+		if m.now.waits != nil {
+			switch op {
+			case "set", "suspend", "tool":
+				op = "resume"
+			case "fail", "cut", "burn", "variants":
+				op = "cancel"
+			}
 		}
 		story = append(story, fmt.Sprintf("%s %d of %d", op, i, len(all)))
 		switch op {
@@ -127,18 +157,67 @@ func randomSessions(t *testing.T, eng *engine.Engine, seed uint64, steps int) {
 			if good := res.Status == engine.StatusOK; good != (op == "set") || res.RolledBack != (op == "burn" || !good && m.rollback) {
 				t.Fatalf("seed %d: %s ends with %s, rolled back %v, after %q", seed, op, res.Status, res.RolledBack, story)
 			}
-			ran := m.s.Info().Turns
 			if !res.RolledBack {
-				m.now[k] = v
+				m.now.is[k] = v
 			}
-			m.at[ran] = maps.Clone(m.now)
 		case "fork":
 			forks, err := m.s.Fork(ctx, 1+rnd.IntN(2))
 			if err != nil {
 				fatal(err)
 			}
 			for _, f := range forks {
-				add(f, m)
+				add(f, m, m.now)
+			}
+		case "branch":
+			history := m.s.History()
+			if len(history) == 0 {
+				continue
+			}
+			from := history[rnd.IntN(len(history))].Turn
+			forks, err := m.s.ForkAt(ctx, from, 1)
+			if err != nil {
+				fatal(err)
+			}
+			add(forks[0], m, m.at[from])
+		case "variants":
+			c, err := m.s.Variants(ctx, engine.Turn{Code: change(k, v)}, engine.Turn{Code: change(k, v+1)})
+			if err != nil {
+				fatal(err)
+			}
+			n := rnd.IntN(2)
+			if err := c.Keep(ctx, n); err != nil {
+				fatal(err)
+			}
+			m.now.is[k] = v + n
+		case "tool":
+			res, err := m.s.Run(ctx, engine.Turn{Code: fmt.Sprintf("if (await tools.now() !== 'at once') throw 0;\n%s", change(k, v))})
+			if err != nil || res.Status != engine.StatusOK {
+				t.Fatalf("seed %d: a tool: %+v, %v, after %q", seed, res, err, story)
+			}
+			m.now.is[k] = v
+		case "suspend":
+			code := fmt.Sprintf("const got%[2]d = await tools.approve(); globalThis.v%[1]d = got%[2]d; require('fs').writeFileSync('f%[1]d', String(got%[2]d))", k, len(story))
+			res, err := m.s.Run(ctx, engine.Turn{Code: code})
+			if err != nil || res.Status != engine.StatusSuspended {
+				t.Fatalf("seed %d: suspended: %+v, %v, after %q", seed, res, err, story)
+			}
+			m.now.waits = &modelWait{res.PendingCalls[0].ID, k}
+		case "resume", "cancel":
+			w, want := m.now.waits, engine.StatusOK
+			r := engine.Resumption{Results: []hostfuncs.ToolResult{{CallID: w.call, Result: json.RawMessage(fmt.Sprint(v))}}}
+			if op == "cancel" {
+				r, want = engine.Resumption{Cancel: true}, engine.StatusCancelled
+			}
+			res, err := m.s.Resume(ctx, r)
+			if err != nil || res.Status != want || res.RolledBack {
+				t.Fatalf("seed %d: %s: %+v, %v, after %q", seed, op, res, err, story)
+			}
+			if op == "resume" {
+				m.now.is[w.slot] = v
+			}
+			m.now.waits = nil
+			if _, err := m.s.Resume(ctx, r); !errors.Is(err, engine.ErrNoCall) {
+				t.Fatalf("seed %d: a result was taken twice: %v, after %q", seed, err, story)
 			}
 		case "snapshot":
 			sn, err := m.s.Snapshot(ctx)
@@ -153,11 +232,13 @@ func randomSessions(t *testing.T, eng *engine.Engine, seed uint64, steps int) {
 			if err != nil {
 				fatal(err)
 			}
-			s, err := eng.Restore(ctx, read)
+			o := read.Options()
+			o.Tools = tools
+			s, err := eng.RestoreWith(ctx, read, o)
 			if err != nil {
 				fatal(err)
 			}
-			add(s, m)
+			add(s, m, m.now)
 			for _, c := range []*engine.Snapshot{sn, read} {
 				if err := c.Close(); err != nil {
 					fatal(err)
@@ -176,13 +257,13 @@ func randomSessions(t *testing.T, eng *engine.Engine, seed uint64, steps int) {
 			if !ok {
 				t.Fatalf("seed %d: the history has a turn %d that never was, after %q", seed, to, story)
 			}
-			m.now = maps.Clone(want)
-			maps.DeleteFunc(m.at, func(turn int, _ modelState) bool { return turn > to })
+			m.now = want.clone()
+			maps.DeleteFunc(m.at, func(turn int, _ modelPoint) bool { return turn > to })
 		case "reset":
 			if err := m.s.Reset(ctx); err != nil {
 				fatal(err)
 			}
-			m.now, m.at = modelState{}, map[int]modelState{m.s.Info().Turns: {}}
+			m.now, m.at = modelPoint{is: modelState{}}, map[int]modelPoint{}
 		case "open":
 			open()
 		case "close":
@@ -194,14 +275,21 @@ func randomSessions(t *testing.T, eng *engine.Engine, seed uint64, steps int) {
 			}
 		}
 		for j, m := range all {
+			m.at[m.s.Info().Turns] = m.now.clone()
 			res, err := m.s.Run(ctx, engine.Turn{Code: show})
+			if m.now.waits != nil {
+				if !errors.Is(err, engine.ErrSuspended) {
+					t.Fatalf("seed %d: a suspended session takes a turn: %v, after %q", seed, err, story)
+				}
+				continue
+			}
 			if err != nil {
 				fatal(err)
 			}
-			m.at[m.s.Info().Turns] = maps.Clone(m.now)
+			m.at[m.s.Info().Turns] = m.now.clone()
 			var got modelState
-			if err := json.Unmarshal([]byte(res.Stdout), &got); err != nil || !maps.Equal(got, m.now) {
-				t.Fatalf("seed %d: session %d holds %s (%v %v), want %v, after %q", seed, j, res.Stdout, res.Status, res.Error, m.now, story)
+			if err := json.Unmarshal([]byte(res.Stdout), &got); err != nil || !maps.Equal(got, m.now.is) {
+				t.Fatalf("seed %d: session %d holds %s (%v %v), want %v, after %q", seed, j, res.Stdout, res.Status, res.Error, m.now.is, story)
 			}
 		}
 	}
