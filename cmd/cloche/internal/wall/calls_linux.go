@@ -17,17 +17,15 @@ var always = []uintptr{
 	unix.SYS_FUTEX, unix.SYS_NANOSLEEP, unix.SYS_CLOCK_NANOSLEEP, unix.SYS_SCHED_YIELD, unix.SYS_SCHED_GETAFFINITY,
 	unix.SYS_CLOCK_GETTIME, unix.SYS_GETTIMEOFDAY, unix.SYS_RT_SIGACTION, unix.SYS_RT_SIGPROCMASK, unix.SYS_RT_SIGRETURN,
 	unix.SYS_SIGALTSTACK, unix.SYS_SET_ROBUST_LIST, unix.SYS_RSEQ, unix.SYS_RESTART_SYSCALL, unix.SYS_GETTID, unix.SYS_GETPID,
-	unix.SYS_EXIT, unix.SYS_EXIT_GROUP, unix.SYS_EPOLL_CREATE1, unix.SYS_EPOLL_CTL, unix.SYS_EPOLL_PWAIT, unix.SYS_EPOLL_PWAIT2,
+	unix.SYS_EXIT, unix.SYS_EXIT_GROUP, unix.SYS_EPOLL_CREATE1, unix.SYS_EPOLL_CTL, unix.SYS_EPOLL_PWAIT,
 	unix.SYS_EVENTFD2, unix.SYS_PPOLL,
 	// Memory. mmap and mprotect are looked at.
-	unix.SYS_MUNMAP, unix.SYS_MREMAP, unix.SYS_MADVISE, unix.SYS_MINCORE, unix.SYS_BRK, unix.SYS_MEMFD_CREATE, unix.SYS_MEMBARRIER,
+	unix.SYS_MUNMAP, unix.SYS_MREMAP, unix.SYS_MADVISE, unix.SYS_BRK, unix.SYS_MEMFD_CREATE,
 	// What is open.
-	unix.SYS_READ, unix.SYS_WRITE, unix.SYS_READV, unix.SYS_WRITEV, unix.SYS_PREAD64, unix.SYS_PWRITE64, unix.SYS_PREADV,
-	unix.SYS_PWRITEV, unix.SYS_LSEEK, unix.SYS_CLOSE, unix.SYS_DUP, unix.SYS_DUP3, unix.SYS_PIPE2, unix.SYS_FSTAT, unix.SYS_FSTATFS,
-	unix.SYS_FADVISE64, unix.SYS_GETDENTS64, unix.SYS_FSYNC, unix.SYS_FDATASYNC, unix.SYS_FLOCK, unix.SYS_SPLICE,
-	unix.SYS_COPY_FILE_RANGE, unix.SYS_SENDFILE,
+	unix.SYS_READ, unix.SYS_WRITE, unix.SYS_WRITEV, unix.SYS_PREAD64, unix.SYS_PWRITE64, unix.SYS_LSEEK, unix.SYS_CLOSE,
+	unix.SYS_PIPE2, unix.SYS_FSTAT, unix.SYS_FSTATFS, unix.SYS_GETDENTS64, unix.SYS_FSYNC, unix.SYS_FDATASYNC, unix.SYS_FLOCK,
 	// Names. Landlock says which.
-	unix.SYS_NEWFSTATAT, unix.SYS_STATX, unix.SYS_STATFS, unix.SYS_READLINKAT, unix.SYS_FACCESSAT, unix.SYS_FACCESSAT2, unix.SYS_GETCWD,
+	unix.SYS_NEWFSTATAT, unix.SYS_STATX, unix.SYS_READLINKAT, unix.SYS_FACCESSAT, unix.SYS_FACCESSAT2, unix.SYS_GETCWD,
 	// What changes nothing, and is asked for.
 	unix.SYS_GETUID, unix.SYS_GETEUID, unix.SYS_GETGID, unix.SYS_GETEGID, unix.SYS_UNAME, unix.SYS_GETRANDOM, unix.SYS_GETRUSAGE,
 }
@@ -42,6 +40,13 @@ var writing = []uintptr{
 var talking = []uintptr{
 	unix.SYS_ACCEPT4, unix.SYS_GETSOCKNAME, unix.SYS_GETPEERNAME, unix.SYS_GETSOCKOPT, unix.SYS_SETSOCKOPT, unix.SYS_SHUTDOWN,
 	unix.SYS_RECVFROM, unix.SYS_SENDTO, unix.SYS_RECVMSG, unix.SYS_SENDMSG,
+}
+
+// Calls that copy within the kernel, where faults let programs write to files that they may only read. Go tries them first, and
+// copies by itself where they are absent, or refuse what is open.
+var copying = []rule{
+	{call: unix.SYS_COPY_FILE_RANGE, answer: answerAbsent}, {call: unix.SYS_SENDFILE, answer: answerAbsent},
+	{call: unix.SYS_SPLICE, answer: answerInvalid},
 }
 
 // Calls that nothing here ever makes, and that whoever takes over a process begins with: they end it. clone is among
@@ -129,7 +134,7 @@ func calls(c Config) filter {
 			rules = append(rules, rule{unix.SYS_SOCKET, []test{{0, equal, family}, {2, atMost, 255}}, answerAllow})
 		}
 	}
-	rules = append(rules, each(answerAllow, plain...)...)
+	rules = append(append(rules, each(answerAllow, plain...)...), copying...)
 	// The flags of clone3 lie in memory, where no filter can see them. The C library falls back on clone.
 	rules = append(rules, rule{call: unix.SYS_CLONE3, answer: answerAbsent})
 	return filter{arch: auditArch, rules: append(rules, each(answerKill, fatal, fatalHere)...)}

@@ -48,10 +48,11 @@ const (
 
 // Answers.
 const (
-	answerAllow  = unix.SECCOMP_RET_ALLOW
-	answerKill   = unix.SECCOMP_RET_KILL_PROCESS
-	answerDeny   = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
-	answerAbsent = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
+	answerAllow   = unix.SECCOMP_RET_ALLOW
+	answerKill    = unix.SECCOMP_RET_KILL_PROCESS
+	answerDeny    = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
+	answerAbsent  = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
+	answerInvalid = unix.SECCOMP_RET_ERRNO | uint32(unix.EINVAL)
 )
 
 // x32 is set in the numbers of calls of the x32 ABI, which has the architecture of amd64. No other has numbers so high.

@@ -141,6 +141,11 @@ func TestFilterNeverAllows(t *testing.T) {
 				t.Errorf("%+v: call %d is allowed and fatal", c, r.call)
 			}
 		}
+		for _, r := range copying {
+			if got := run(t, f.program(), asked{arch: auditArch, call: uint32(r.call)}); got != r.answer {
+				t.Errorf("%+v: call %d is answered %#x", c, r.call, got)
+			}
+		}
 		for _, call := range slices.Concat(fatal, fatalHere) {
 			if got := run(t, f.program(), asked{arch: auditArch, call: uint32(call)}); got != answerKill {
 				t.Errorf("%+v: call %d is answered %#x", c, call, got)
