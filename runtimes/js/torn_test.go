@@ -27,7 +27,7 @@ func FuzzTornHeap(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64, words uint16) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		s := newSandbox(t)
-		s.session, s.timeout = true, 300*time.Millisecond
+		s.session = true
 		calls := hostfuncs.NewCalls(t.Context(), func(ctx context.Context, done <-chan struct{}, _ time.Duration) (bool, error) {
 			select {
 			case <-done:
@@ -58,6 +58,7 @@ func FuzzTornHeap(f *testing.F) {
 		for range 2 {
 			s.ok(source, offer)
 		}
+		s.timeout = 300 * time.Millisecond
 		mem := s.inst.Memory()
 		at := func() uint32 { return uint32(r.IntN(int(mem.Size())-8)) &^ 3 }
 		tear := func() {
