@@ -230,3 +230,40 @@ func TestGoTypesErrors(t *testing.T) {
 		}
 	}
 }
+
+// TestGoTypesNull: null is not zero where a value is required, and is a value where it may be one; what may be left out may be null.
+func TestGoTypesNull(t *testing.T) {
+	reg := &hostfuncs.Registry{}
+	if err := hostfuncs.Register(reg, "plain", func(_ context.Context, o struct {
+		A int    `json:"a"`
+		P *int   `json:"p"`
+		B string `json:"b,omitempty"`
+	}) (any, error) {
+		return o, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := hostfuncs.Register(reg, "nested", func(_ context.Context, o struct {
+		A base           `json:"a"`
+		P map[string]int `json:"p"`
+		B []string       `json:"b,omitempty"`
+	}) (any, error) {
+		return nil, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	d, _ := doorOf(t, reg)
+	for call, want := range map[string]string{
+		`"plain","arguments":{"a":null,"p":1}`:          `argument \"a\" cannot be null`,
+		`"plain","arguments":{"a":1,"p":null,"b":null}`: `{"a":1,"p":null}`,
+		`"plain","arguments":{"a": null ,"p":{}}`:       `argument \"a\" cannot be null`,
+		`"nested","arguments":{"a":null,"p":{}}`:        `argument \"a\" cannot be null`,
+		`"nested","arguments":{"a":{"id":1},"p":null}`:  `null`,
+		`"nested","arguments":{"p":null,"b":null}`:      `missing argument \"a\"`,
+	} {
+		reply, err := d.Serve(t.Context(), request(hostfuncs.OpTool, `{"name":`+call+`}`))
+		if err != nil || !strings.Contains(string(reply), want) {
+			t.Errorf("%s: %s, %v; want %s", call, reply, err, want)
+		}
+	}
+}

@@ -17,6 +17,8 @@ type inputSchema struct {
 	names  []string // of the arguments, in the order of the schema
 	// typed says that Call reads the arguments into a Go type, so that only their names are left to check.
 	typed bool
+	// full are the arguments of a typed tool that must be there and may not be null, which Go would take for zero.
+	full []string
 	// closed says that no other names are accepted.
 	closed   bool
 	resolved *jsonschema.Resolved
@@ -108,7 +110,7 @@ func (s *inputSchema) fits(members []member) bool {
 		return false
 	}
 	for _, m := range members {
-		if s.closed && !slices.Contains(s.names, string(m.name)) {
+		if s.closed && !slices.Contains(s.names, string(m.name)) || string(m.value) == "null" {
 			return false
 		}
 	}
@@ -134,7 +136,11 @@ func (s *inputSchema) checkNames(arguments json.RawMessage) error {
 			return errors.New("too many arguments")
 		}
 		given = append(given, key)
-		return scan.value()
+		value, err := scan.raw()
+		if string(value) == "null" && slices.Contains(s.full, key) {
+			return fmt.Errorf("argument %.60q cannot be null", key)
+		}
+		return err
 	})
 	if err != nil {
 		if errors.Is(err, errNotJSON) {
