@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"math"
+	"math/bits"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -121,6 +123,67 @@ func (e invoke) text() string {
 	}
 	return fmt.Sprintf("(call $f%d %s)", e.callee.index, e.arg.text())
 }
+
+// either is select, which evaluates all of its operands.
+type either struct{ x, y, cond expr }
+
+func (e either) eval(f *frameState) uint32 {
+	x, y := e.x.eval(f), e.y.eval(f)
+	if e.cond.eval(f) != 0 {
+		return x
+	}
+	return y
+}
+func (e either) text() string {
+	return fmt.Sprintf("(select %s %s %s)", e.x.text(), e.y.text(), e.cond.text())
+}
+
+// wide has its way through 64 bits, a number of floating point, or a vector.
+type wide struct {
+	kind int
+	x, y expr
+}
+
+func (e wide) eval(f *frameState) uint32 {
+	x, y := e.x.eval(f), e.y.eval(f)
+	switch e.kind {
+	case 0:
+		return uint32(uint64(x) * uint64(int64(int32(y))) >> 16)
+	case 1:
+		return uint32(bits.RotateLeft64(uint64(x), int(y&63)))
+	case 2:
+		v := float64(int32(x)) * float64(y)
+		return uint32(int32(max(math.MinInt32, min(math.MaxInt32, math.Trunc(v)))))
+	default:
+		return x + y
+	}
+}
+
+func (e wide) text() string {
+	return fmt.Sprintf([]string{
+		"(i32.wrap_i64 (i64.shr_u (i64.mul (i64.extend_i32_u %s) (i64.extend_i32_s %s)) (i64.const 16)))",
+		"(i32.wrap_i64 (i64.rotl (i64.extend_i32_u %s) (i64.extend_i32_u %s)))",
+		"(i32.trunc_sat_f64_s (f64.mul (f64.convert_i32_s %s) (f64.convert_i32_u %s)))",
+		"(i32x4.extract_lane 2 (i32x4.add (i32x4.splat %s) (i32x4.splat %s)))",
+	}[e.kind], e.x.text(), e.y.text())
+}
+
+// grown is how many pages the memory had before it was made none longer.
+type grown struct{}
+
+func (grown) eval(*frameState) uint32 { return 1 }
+func (grown) text() string            { return "(memory.grow (i32.const 0))" }
+
+// leaveOne branches to the label that a number says, or else to the last one.
+type leaveOne struct {
+	labels []string
+	x      expr
+}
+
+func (s leaveOne) exec(f *frameState) {
+	panic(broken{s.labels[min(int(s.x.eval(f)), len(s.labels)-1)]})
+}
+func (s leaveOne) text() string { return s.x.text() + "\nbr_table " + strings.Join(s.labels, " ") }
 
 type (
 	assign struct {
@@ -448,6 +511,12 @@ func (g *generator) expr(depth int) expr {
 		return load{g.expr(depth - 1)}
 	case g.pick(5) && len(g.funcs) > 0:
 		return invoke{g.funcs[g.IntN(len(g.funcs))], g.pick(2), g.expr(depth - 1)}
+	case g.pick(10):
+		return either{g.expr(depth - 1), g.expr(depth - 1), g.expr(depth - 1)}
+	case g.pick(8):
+		return wide{g.IntN(4), g.expr(depth - 1), g.expr(depth - 1)}
+	case g.pick(60):
+		return grown{}
 	case g.pick(30):
 		return binary2{"div_u", g.expr(depth - 1), g.expr(depth - 1)}
 	default:
@@ -469,7 +538,7 @@ func (g *generator) block(depth int) block {
 		s := g.stmt(depth)
 		b = append(b, s)
 		switch s.(type) {
-		case leave, ret, throw, throwRef:
+		case leave, leaveOne, ret, throw, throwRef:
 			return b
 		}
 	}
@@ -509,6 +578,13 @@ func (g *generator) stmt(depth int) stmt {
 			return leaveIf{label: g.labels[g.IntN(len(g.labels))], cond: g.expr(2)}
 		}
 	case 6:
+		if len(g.labels) > 1 && g.pick(3) {
+			s := leaveOne{x: binary2{"sub", g.expr(2), constant{g.Uint32N(9)}}}
+			for range 1 + g.IntN(4) {
+				s.labels = append(s.labels, g.labels[g.IntN(len(g.labels))])
+			}
+			return s
+		}
 		if len(g.labels) > 0 && g.pick(2) {
 			return leave{label: g.labels[g.IntN(len(g.labels))]}
 		}
