@@ -3,20 +3,23 @@ package layout
 import (
 	"bytes"
 	"fmt"
+	"sort"
 )
 
 // A checker compares a function with its new form by walking through both at once, from the start along every way that the flow of
-// control can take. It decodes the new one by itself and knows nothing of how it was made, but where functions begin.
+// control can take. It decodes the new one by itself and knows nothing of how it was made, but for the calls that are to be set.
 type checker struct {
-	old, new     *function               // new is not taken apart
-	base, moved  int                     // where they are in their executables
-	sameFunction func(old, new int) bool // by where they begin in the executables
-	pair         []int32                 // by offset in old: the offset in new, plus 1
-	todo         [][2]int
+	old   *function
+	base  int // where it is in its executable
+	new   []byte
+	calls []fixup // of new, in order
+	pair  []int32 // by offset in old: the offset in new, plus 1
+	todo  [][2]int
 }
 
-func (c *checker) check() error {
-	c.pair = append(c.pair[:0], make([]int32, len(c.old.code))...)
+func (c *checker) check(old *function, base int, code []byte, calls []fixup) error {
+	c.old, c.base, c.new, c.calls = old, base, code, calls
+	c.pair = append(c.pair[:0], make([]int32, len(old.code))...)
 	c.todo = append(c.todo[:0], [2]int{0, 0})
 	for len(c.todo) > 0 {
 		at := c.todo[len(c.todo)-1]
@@ -33,11 +36,11 @@ func (c *checker) walk(o, n int) error {
 	// The offsets that the last lea took, of what may be a jump table.
 	leaOld, leaNew := -1, -1
 	for {
-		a, atOld, err := follow(c.old.code, o)
+		a, atOld, err := follow(c.old.instruction, o)
 		if err != nil {
 			return err
 		}
-		b, atNew, err := follow(c.new.code, n)
+		b, atNew, err := follow(c.decode, n)
 		if err != nil {
 			return err
 		}
@@ -69,13 +72,13 @@ func (c *checker) walk(o, n int) error {
 			o, n = endOld, endNew
 			continue
 		}
-		if !equal(c.old.code[o:endOld], c.new.code[n:endNew], a.relative, b.relative) {
+		if !equal(c.old.code[o:endOld], c.new[n:endNew], a.relative, b.relative) {
 			return c.differs(o, n, "another instruction")
 		}
 		to, toNew := o+a.to, n+b.to
 		switch {
 		case a.kind == call:
-			if !c.sameFunction(c.base+to, c.moved+toNew) {
+			if !c.willCall(n+b.relative, c.base+to) {
 				return c.differs(o, n, "another function is called")
 			}
 		case a.kind == stop && leaOld == endOld:
@@ -92,7 +95,7 @@ func (c *checker) walk(o, n int) error {
 			}
 		case to < c.old.pool:
 			leaOld, leaNew = to, toNew
-		case toNew < 0 || toNew > len(c.new.code) || !bytes.HasPrefix(c.new.code[toNew:], c.old.code[to:]):
+		case toNew < 0 || toNew > len(c.new) || !bytes.HasPrefix(c.new[toNew:], c.old.code[to:]):
 			return c.differs(o, n, "other constants")
 		}
 		o, n = endOld, endNew
@@ -110,26 +113,45 @@ func equal(a, b []byte, relative, relativeB int) bool {
 // table compares jump tables.
 func (c *checker) table(o, n int) error {
 	size := c.old.items[c.old.itemAt[o]-1].size
-	if n < 0 || n+size > len(c.new.code) {
+	if n < 0 || n+size > len(c.new) {
 		return c.differs(o, n, "no jump table")
 	}
 	for e := 0; e < size; e += 8 {
-		c.todo = append(c.todo, [2]int{tableEntry(c.old.code, o, e), tableEntry(c.new.code, n, e)})
+		c.todo = append(c.todo, [2]int{tableEntry(c.old.code, o, e), tableEntry(c.new, n, e)})
 	}
 	return nil
+}
+
+// willCall tells whether the address at an offset of the new code is to be that of the function which was at the target.
+func (c *checker) willCall(at, target int) bool {
+	i := sort.Search(len(c.calls), func(i int) bool { return c.calls[i].at >= at })
+	return i < len(c.calls) && c.calls[i] == fixup{at, target}
 }
 
 func (c *checker) differs(o, n int, what string) error {
 	return fmt.Errorf("%w: at %#x, now %#x: %s", ErrDiffers, o, n, what)
 }
 
-// follow decodes the instruction that is executed at an offset, behind the jumps that lead from there.
-func follow(code []byte, at int) (instruction, int, error) {
+// decode reads an instruction of the new code.
+func (c *checker) decode(at int) (instruction, error) {
+	if at < 0 || at >= len(c.new) {
+		return instruction{}, fmt.Errorf("%w: the code goes on at %#x, outside of the function", ErrDiffers, at)
+	}
+	return decode(c.new[at:])
+}
+
+// instruction is the one that begins at an offset.
+func (f *function) instruction(at int) (instruction, error) {
+	if at < 0 || at >= f.pool || f.itemAt[at] <= 0 || f.items[f.itemAt[at]-1].table != nil {
+		return instruction{}, fmt.Errorf("%w: the code goes on at %#x, where no instruction begins", ErrDiffers, at)
+	}
+	return f.items[f.itemAt[at]-1].instruction, nil
+}
+
+// follow gives the instruction that is executed at an offset, behind the jumps that lead from there.
+func follow(read func(at int) (instruction, error), at int) (instruction, int, error) {
 	for range 1000 {
-		if at < 0 || at >= len(code) {
-			return instruction{}, 0, fmt.Errorf("%w: the code goes on at %#x, outside of the function", ErrDiffers, at)
-		}
-		in, err := decode(code[at:])
+		in, err := read(at)
 		if err != nil || in.kind != jump {
 			return in, at, err
 		}

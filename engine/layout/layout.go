@@ -105,19 +105,33 @@ func Rewrite(file []byte) ([]byte, error) {
 	codes, calls := make([][]byte, len(from.offsets)), make([][]fixup, len(from.offsets))
 	err = each(len(from.offsets), func() func(int) error {
 		f := function{same: map[int]int{}}
+		var c checker
 		return func(i int) error {
 			f.code = from.body(i)
-			if err := f.takeApart(); err != nil {
+			err := f.takeApart()
+			if err == nil {
+				codes[i], calls[i] = f.putTogether(from.offsets[i])
+				err = c.check(&f, from.offsets[i], codes[i], calls[i])
+			}
+			if err != nil {
 				return fmt.Errorf("function %d: %w", i, err)
 			}
-			codes[i], calls[i] = f.putTogether(from.offsets[i])
 			return nil
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
-	to := &codeFile{head: from.head, offsets: make([]int, len(codes))}
+	to, err := from.link(codes, calls)
+	if err != nil {
+		return nil, err
+	}
+	return to.bytes(), nil
+}
+
+// link lays the functions one after the other, at multiples of 16, and gives calls their addresses.
+func (f *codeFile) link(codes [][]byte, calls [][]fixup) (*codeFile, error) {
+	to := &codeFile{head: f.head, offsets: make([]int, len(codes))}
 	size := 0
 	for i, code := range codes {
 		to.offsets[i] = size
@@ -127,49 +141,21 @@ func Rewrite(file []byte) ([]byte, error) {
 	for i, code := range codes {
 		copy(to.code[to.offsets[i]:], code)
 		for _, c := range calls[i] {
-			callee, ok := from.functionAt(c.target)
+			callee, ok := f.functionAt(c.target)
 			if !ok {
 				return nil, fmt.Errorf("%w: function %d calls %#x, where no function begins", ErrUnknown, i, c.target)
 			}
 			at := to.offsets[i] + c.at
 			binary.LittleEndian.PutUint32(to.code[at:], uint32(int32(to.offsets[callee]-at-4)))
 		}
-		codes[i] = nil
 	}
-	if err := same(from, to); err != nil {
-		return nil, err
-	}
-	return to.bytes(), nil
+	return to, nil
 }
 
 // functionAt returns the function that begins at an offset.
 func (f *codeFile) functionAt(at int) (int, bool) {
 	i := sort.SearchInts(f.offsets, at)
 	return i, i < len(f.offsets) && f.offsets[i] == at
-}
-
-// same compares what both files do.
-func same(from, to *codeFile) error {
-	return each(len(from.offsets), func() func(int) error {
-		var old, new function
-		c := &checker{old: &old, new: &new}
-		c.sameFunction = func(o, n int) bool {
-			i, ok := from.functionAt(o)
-			return ok && to.offsets[i] == n
-		}
-		return func(i int) error {
-			old.code, new.code = from.body(i), to.body(i)
-			c.base, c.moved = from.offsets[i], to.offsets[i]
-			err := old.takeApart()
-			if err == nil {
-				err = c.check()
-			}
-			if err != nil {
-				return fmt.Errorf("function %d: %w", i, err)
-			}
-			return nil
-		}
-	})
 }
 
 // each does something for the numbers up to n, on all processors. A worker has memory of its own, which start makes.

@@ -1,7 +1,6 @@
-package layout_test
+package layout
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -9,13 +8,13 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 
-	"github.com/cloche-dev/cloche/engine/layout"
 	"github.com/cloche-dev/cloche/engine/rewrite"
 	"github.com/cloche-dev/cloche/engine/wasmbin"
 	"github.com/cloche-dev/cloche/engine/wasmbin/wat"
@@ -85,14 +84,14 @@ func TestRewrite(t *testing.T) {
 	for name, module := range modules(t) {
 		t.Run(name, func(t *testing.T) {
 			code := codeOf(t, module)
-			better, err := layout.Rewrite(code)
+			better, err := Rewrite(code)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if len(better) >= len(code) {
 				t.Errorf("%d bytes became %d", len(code), len(better))
 			}
-			if _, err := layout.Rewrite(better); err != nil {
+			if _, err := Rewrite(better); err != nil {
 				t.Error("the second time: ", err)
 			}
 		})
@@ -140,39 +139,44 @@ const switches = `(module
 
 // TestChangedCode: the comparison of old and new code finds every change of a bit in the new.
 func TestChangedCode(t *testing.T) {
-	m, err := wat.Parse(switches)
+	file, err := parse(codeOf(t, wat.MustParse(switches)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	code := codeOf(t, wasmbin.Encode(m))
-	better, err := layout.Rewrite(code)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := layout.Same(code, better); err != nil {
-		t.Fatal("unchanged: ", err)
-	}
-	begin, end := layout.Code(better)
-	for i := begin; i < end; i++ {
-		if next := begin + (i-begin+16)&^15; len(bytes.Trim(better[i:next], "\x00")) == 0 {
-			continue // between functions
+	for i, base := range file.offsets {
+		f := &function{code: file.body(i), same: map[int]int{}}
+		if err := f.takeApart(); err != nil {
+			t.Fatal(err)
 		}
-		for bit := range 8 {
-			better[i] ^= 1 << bit
-			if layout.Same(code, better) == nil {
-				t.Errorf("a change of bit %d of byte %#x was not found", bit, i-begin)
+		code, calls := f.putTogether(base)
+		var c checker
+		if err := c.check(f, base, code, calls); err != nil {
+			t.Fatal("unchanged: ", err)
+		}
+		for at := range code {
+			if slices.ContainsFunc(calls, func(c fixup) bool { return at >= c.at && at < c.at+4 }) {
+				continue // link sets it
 			}
-			better[i] ^= 1 << bit
+			for bit := range 8 {
+				code[at] ^= 1 << bit
+				if c.check(f, base, code, calls) == nil {
+					t.Errorf("function %d: a change of bit %d of byte %#x was not found", i, bit, at)
+				}
+				code[at] ^= 1 << bit
+			}
+		}
+		for k := range calls {
+			calls[k].target++
+			if c.check(f, base, code, calls) == nil {
+				t.Errorf("function %d: another function to be called was not found", i)
+			}
+			calls[k].target--
 		}
 	}
 }
 
 func TestUnknownFiles(t *testing.T) {
-	m, err := wat.Parse(switches)
-	if err != nil {
-		t.Fatal(err)
-	}
-	code := codeOf(t, wasmbin.Encode(m))
+	code := codeOf(t, wat.MustParse(switches))
 	for name, file := range map[string][]byte{
 		"empty":     nil,
 		"text":      []byte("this is no code of wazero's, but it is long enough"),
@@ -180,7 +184,7 @@ func TestUnknownFiles(t *testing.T) {
 		"longer":    append(code[:len(code):len(code)], 0),
 		"functions": append(binary.LittleEndian.AppendUint32(code[:7+int(code[6]):7+int(code[6])], 1<<31), code[11+int(code[6]):]...),
 	} {
-		if _, err := layout.Rewrite(file); !errors.Is(err, layout.ErrUnknown) {
+		if _, err := Rewrite(file); !errors.Is(err, ErrUnknown) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -192,7 +196,7 @@ func FuzzRewrite(f *testing.F) {
 		f.Add(codeOf(f, module))
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {
-		if _, err := layout.Rewrite(file); errors.Is(err, layout.ErrDiffers) {
+		if _, err := Rewrite(file); errors.Is(err, ErrDiffers) {
 			t.Error(err)
 		}
 	})
