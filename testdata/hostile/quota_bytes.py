@@ -61,6 +61,12 @@ for size in (1 << 21, 1 << 31, 1 << 33, 1 << 40, 1 << 62, (1 << 63) - 1):
             how()
         except (OSError, OverflowError, AttributeError):
             pass
+os.ftruncate(h, 0)
+try:
+    os.posix_fallocate(h, 0, 2 * LIMIT)
+    print("BROKEN: allocated", 2 * LIMIT)
+except OSError:
+    pass
 written = 0
 for at in range(0, 1 << 28, 1 << 16):
     try:

@@ -105,8 +105,16 @@ def pwritev(fd, buffers, offset, flags=0, /):
 def posix_fallocate(fd, offset, length, /):
     if offset < 0 or length <= 0:
         raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
-    if posix.fstat(fd).st_size < offset + length:
-        posix.ftruncate(fd, offset + length)
+    size, end = posix.fstat(fd).st_size, offset + length
+    try:
+        for at in range(size, end, _CHUNK):
+            posix.pwrite(fd, bytes(min(_CHUNK, end - at)), at)
+    except OSError:
+        posix.ftruncate(fd, size)
+        raise
+
+
+_CHUNK = 1 << 20
 
 
 def mkfifo(path, mode=0o666, *, dir_fd=None):
