@@ -254,16 +254,83 @@ func TestGoTypesNull(t *testing.T) {
 	}
 	d, _ := doorOf(t, reg)
 	for call, want := range map[string]string{
-		`"plain","arguments":{"a":null,"p":1}`:          `argument \"a\" cannot be null`,
+		`"plain","arguments":{"a":null,"p":1}`:          `a: cannot be null`,
 		`"plain","arguments":{"a":1,"p":null,"b":null}`: `{"a":1,"p":null}`,
-		`"plain","arguments":{"a": null ,"p":{}}`:       `argument \"a\" cannot be null`,
-		`"nested","arguments":{"a":null,"p":{}}`:        `argument \"a\" cannot be null`,
+		`"plain","arguments":{"a": null ,"p":{}}`:       `a: cannot be null`,
+		`"nested","arguments":{"a":null,"p":{}}`:        `a: cannot be null`,
 		`"nested","arguments":{"a":{"id":1},"p":null}`:  `null`,
 		`"nested","arguments":{"p":null,"b":null}`:      `missing argument \"a\"`,
 	} {
 		reply, err := d.Serve(t.Context(), request(hostfuncs.OpTool, `{"name":`+call+`}`))
 		if err != nil || !strings.Contains(string(reply), want) {
 			t.Errorf("%s: %s, %v; want %s", call, reply, err, want)
+		}
+	}
+}
+
+// TestInnerArguments: what the schema says of names, nulls and lengths inside of arguments holds for tools of Go types, and, with the
+// same words, for those that are declared by a schema.
+func TestInnerArguments(t *testing.T) {
+	type item struct {
+		Name string `json:"name"`
+		Note string `json:"note,omitempty"`
+	}
+	type where struct {
+		Items []item          `json:"items"`
+		By    map[string]item `json:"by,omitempty"`
+		Span  *[2]int         `json:"span,omitempty"`
+		One   *item           `json:"one,omitempty"`
+		Loop  *where          `json:"loop,omitempty"`
+		Any   any             `json:"any,omitempty"`
+	}
+	type in struct {
+		Where where          `json:"where"`
+		Pair  [2]float64     `json:"pair,omitempty"`
+		Ints  []int          `json:"ints,omitempty"`
+		Maps  map[string]int `json:"maps,omitempty"`
+	}
+	reg := &hostfuncs.Registry{}
+	if err := hostfuncs.Register(reg, "typed", func(context.Context, in) (string, error) { return "fits", nil }); err != nil {
+		t.Fatal(err)
+	}
+	declared := hostfuncs.Tool{Name: "declared", Input: reg.Tools()[0].Input, Call: func(context.Context, json.RawMessage) (json.RawMessage, error) {
+		return json.RawMessage(`"fits"`), nil
+	}}
+	if err := reg.Add(declared); err != nil {
+		t.Fatal(err)
+	}
+	for arguments, want := range map[string]string{
+		`{"where":{"items":[]}}`: `"fits"`,
+		`{"where":{"items":null,"by":{"x":{"name":""}},"span":[1,2],"one":{"name":"a"},"loop":{"items":[]},"any":{"x":[null]}},"pair":[1,2],"ints":[],"maps":null}`: `"fits"`,
+		`{"where":{}}`:   "where.items: missing",
+		`{"where":null}`: "where: cannot be null",
+		`{"where":{"items":[{"name":"a"},{"name":"b"},{"note":"c"}]}}`:     "where.items[2].name: missing",
+		`{"where":{"items":[{"name":"a"},{"name":null}]}}`:                 "where.items[1].name: cannot be null",
+		`{"where":{"items":[{"name":"a"},null]}}`:                          "where.items[1]: cannot be null",
+		`{"where":{"items":[{"name":"a","nome":1}]}}`:                      "where.items[0].nome: unexpected",
+		`{"where":{"items":[{"Name":"a"}]}}`:                               "where.items[0].Name: unexpected",
+		`{"where":{"items":[],"by":{"x":{"name":"a"},"y z":{}}}}`:          `where.by["y z"].name: missing`,
+		`{"where":{"items":[],"by":{"x":null}}}`:                           "where.by.x: cannot be null",
+		`{"where":{"items":[],"span":[1]}}`:                                "where.span: takes 2 items, not 1",
+		`{"where":{"items":[],"span":[1,null]}}`:                           "where.span[1]: cannot be null",
+		`{"where":{"items":[],"one":{}}}`:                                  "where.one.name: missing",
+		`{"where":{"items":[],"loop":{"items":[],"loop":{"items":[{}]}}}}`: "where.loop.loop.items[0].name: missing",
+		`{"where":{"items":[]},"pair":[1,2,3]}`:                            "pair: takes 2 items, not 3",
+		`{"where":{"items":[]},"pair":[]}`:                                 "pair: takes 2 items, not 0",
+		`{"where":{"items":[]},"ints":[1,2,null]}`:                         "ints[2]: cannot be null",
+		`{"where":{"items":[]},"maps":{"a":1,"b":null}}`:                   "maps.b: cannot be null",
+	} {
+		for _, tool := range []string{"typed", "declared"} {
+			d, _ := doorOf(t, reg)
+			reply, err := d.Serve(t.Context(), request(hostfuncs.OpTool, `{"name":"`+tool+`","arguments":`+arguments+`}`))
+			got := string(reply)
+			var text struct{ Message string }
+			if i := strings.IndexByte(got, '{'); i >= 0 && json.Unmarshal(reply[i:], &text) == nil {
+				got = strings.TrimPrefix(text.Message, tool+": ")
+			}
+			if err != nil || strings.TrimLeft(got, "\x00") != want {
+				t.Errorf("%s(%s): %q, %v; want %s", tool, arguments, got, err, want)
+			}
 		}
 	}
 }

@@ -80,11 +80,6 @@ func Register[In, Out any](r *Registry, name string, fn func(context.Context, In
 	}
 	made := r.tools[name]
 	made.schema.typed, made.output, made.typed = true, out, typed
-	for _, name := range in.Required {
-		if p := in.Properties[name]; p.Type != "" {
-			made.schema.full = append(made.schema.full, name)
-		}
-	}
 	made.schema.schema.Properties = in.Properties // with the order of their own fields, which JSON does not keep
 	return nil
 }

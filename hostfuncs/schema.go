@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -15,10 +16,9 @@ import (
 type inputSchema struct {
 	schema *jsonschema.Schema
 	names  []string // of the arguments, in the order of the schema
-	// typed says that Call reads the arguments into a Go type, so that only their names are left to check.
+	// typed says that Call reads the arguments into a Go type, so that only what that does not see is left to check: names, nulls
+	// and lengths.
 	typed bool
-	// full are the arguments of a typed tool that must be there and may not be null, which Go would take for zero.
-	full []string
 	// closed says that no other names are accepted.
 	closed   bool
 	resolved *jsonschema.Resolved
@@ -90,7 +90,7 @@ const tooManyArguments = 1000
 // check says what is wrong with the arguments, a JSON value that was scanned already.
 func (s *inputSchema) check(q toolRequest) error {
 	if !s.fits(q.members) {
-		if err := s.checkNames(q.arguments); err != nil {
+		if err := s.checkNames(q.arguments, s.typed); err != nil {
 			return err
 		}
 	}
@@ -101,16 +101,23 @@ func (s *inputSchema) check(q toolRequest) error {
 	if err := json.Unmarshal(q.arguments, &value); err != nil {
 		return err
 	}
-	return s.resolved.Validate(value)
+	err := s.resolved.Validate(value)
+	if err != nil {
+		if placed := s.checkNames(q.arguments, true); placed != nil {
+			return placed
+		}
+	}
+	return err
 }
 
-// fits says whether the names of plain arguments, which differ from each other, are right. It is false when there are no members.
+// fits says whether the names of plain arguments, which differ from each other, are right, and there is nothing else to check. It
+// is false when there are no members.
 func (s *inputSchema) fits(members []member) bool {
 	if members == nil {
 		return false
 	}
 	for _, m := range members {
-		if s.closed && !slices.Contains(s.names, string(m.name)) || string(m.value) == "null" {
+		if s.closed && !slices.Contains(s.names, string(m.name)) || s.typed && strings.IndexByte("{[n", m.value[0]) >= 0 {
 			return false
 		}
 	}
@@ -122,9 +129,10 @@ func (s *inputSchema) fits(members []member) bool {
 	return true
 }
 
-// checkNames says what is wrong with the names of the arguments.
-func (s *inputSchema) checkNames(arguments json.RawMessage) error {
+// checkNames says what is wrong with the names of the arguments, and, if deep, with what is inside of them.
+func (s *inputSchema) checkNames(arguments json.RawMessage, deep bool) error {
 	scan := &jsonScanner{text: arguments}
+	inner := &innerCheck{scan: scan, types: typer{s.schema}, typed: s.typed}
 	var given []string
 	err := scan.object(func(key string) error {
 		switch {
@@ -136,11 +144,10 @@ func (s *inputSchema) checkNames(arguments json.RawMessage) error {
 			return errors.New("too many arguments")
 		}
 		given = append(given, key)
-		value, err := scan.raw()
-		if string(value) == "null" && slices.Contains(s.full, key) {
-			return fmt.Errorf("argument %.60q cannot be null", key)
+		if !deep {
+			return scan.value()
 		}
-		return err
+		return inner.member(s.schema, key)
 	})
 	if err != nil {
 		if errors.Is(err, errNotJSON) {
