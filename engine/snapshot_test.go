@@ -218,18 +218,66 @@ func TestCopiesDrawApart(t *testing.T) {
 			}
 		}
 	}
-	s := open(t, engine.Options{})
-	turn(t, s, engine.Turn{Code: "import random, numpy as np\nrandom.seed(7); np.random.seed(7); r = random.Random(7)\nclass U(random.Random): __hash__ = None\nu = U(7); g = np.random.default_rng(7); random.gauss(0, 1)"})
-	forks, err := s.Fork(context.Background(), 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	const draw = "print(random.random(), random.gauss(0, 1), r.random(), g.random(), np.random.rand(), u.random())"
-	want := turn(t, s, engine.Turn{Code: draw}).Stdout
-	for _, f := range forks {
-		if res := turn(t, f, engine.Turn{Code: draw}); res.Stdout != want {
-			t.Errorf("with seeds of the program's own: %q, the parent drew %q", res.Stdout, want)
+}
+
+// With a seed or a state of the program's own a copy draws what the original does, and whatever else there is is renewed.
+func TestCopiesGoOnAsSeeded(t *testing.T) {
+	for _, tt := range []struct{ name, before, draw string }{
+		{"seeds", "random.seed(7); np.random.seed(7); r = random.Random(7); g = np.random.default_rng(7); random.gauss(0, 1)\nclass U(random.Random): __hash__ = None\nu = U(7)",
+			"random.random(), random.gauss(0, 1), r.random(), g.random(), np.random.rand(), u.random()"},
+		{"large seeds", "gs = [np.random.default_rng(n) for n in (2**64, 2**100, 2**128 - 1, [2**64, 3])]; gs += gs[1].spawn(2); h = np.random.Generator(np.random.Philox(key=2**80))\n" +
+			"q = np.random.RandomState(np.random.PCG64(2**90)); p = np.random.default_rng(np.random.SeedSequence(2**127, spawn_key=(1,)))",
+			"[g.random() for g in gs], h.random(), q.normal(), p.random()"},
+		{"states", "random.setstate(random.Random(1).getstate()); np.random.set_state(np.random.RandomState(1).get_state())\nr = random.Random(); r.setstate(r.getstate())\n" +
+			"h = np.random.RandomState(); h.normal(); h.set_state(h.get_state())\ngs = [np.random.Generator(k()) for k in (np.random.MT19937, np.random.PCG64, np.random.PCG64DXSM, np.random.Philox, np.random.SFC64)]\n" +
+			"for g in gs: g.bit_generator.state = g.bit_generator.state\nimport pickle, copy; c = pickle.loads(pickle.dumps(np.random.default_rng())); d = copy.deepcopy(random.Random())",
+			"random.random(), np.random.rand(), np.random.normal(), r.random(), h.normal(), [g.random() for g in gs], c.random(), d.random()"},
+		{"legacy", "h = np.random.RandomState(); h.seed(5); k = np.random.RandomState(5)\nm = np.random.RandomState(np.random.MT19937()); m.seed(6); m.normal()\nnp.random.mtrand._rand.set_state(np.random.RandomState(2).get_state())",
+			"h.rand(), k.rand(), m.normal(), np.random.rand()"},
+	} {
+		s := open(t, engine.Options{})
+		// Classes that get in the way of the renewal of others.
+		res := turn(t, s, engine.Turn{Code: "import random, numpy as np\n" + tt.before + `
+class Leaves(random.Random):
+    armed = False
+    def seed(self, *args):
+        super().seed(*args)
+        if self.armed: raise SystemExit(3)
+class Odd:
+    @property
+    def __class__(self): raise SystemExit(4)
+leaves, odd, fresh, again, redone = Leaves(), Odd(), random.Random(), np.random.default_rng(), np.random.RandomState()
+other = np.random.RandomState(3); other.seed(None)
+Leaves.armed = True; redone.normal()`})
+		if res.Status != engine.StatusOK {
+			t.Fatalf("%s: %+v", tt.name, res.Error)
 		}
-		f.Close()
+		file := written(t, s)
+		forks, err := s.Fork(context.Background(), 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer forks[0].Close()
+		defer forks[1].Close()
+		want, drawn := "", map[string]bool{}
+		for _, c := range []*engine.Session{s, forks[0], forks[1], restored(t, testEngine(t), file)} {
+			res := turn(t, c, engine.Turn{Code: "print(" + tt.draw + ")"})
+			if want == "" {
+				want = res.Stdout
+			}
+			if res.Status != engine.StatusOK || res.Stdout != want {
+				t.Errorf("%s: %s %q, the parent drew %q", tt.name, res.Status, res.Stdout, want)
+			}
+			others := turn(t, c, engine.Turn{Code: "for x in (leaves, fresh, again, redone, other): print(x.random())\nprint(redone.normal())"}).Stdout
+			for line := range strings.Lines(others) {
+				if drawn[line] {
+					t.Errorf("%s: a generator of the system's drew %s twice", tt.name, line)
+				}
+				drawn[line] = true
+			}
+			if strings.Count(others, "\n") != 6 {
+				t.Errorf("%s: drew %q", tt.name, others)
+			}
+		}
 	}
 }

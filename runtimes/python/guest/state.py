@@ -16,50 +16,61 @@ import weakref
 
 from . import host
 
-# numpy's generators say themselves whether their seed came from the system: it has 128 bits then.
-_OWN_SEED = 1 << 64
-
-# Generators of random.Random, by identity: classes of the program's may be without a hash, or all be equal. And, in its
-# place, numpy's legacy generator.
-_seeded = {}
-_legacy_seeded = False
+# What became of a generator, by identity: classes of the program's may be without a hash, or all be equal. A weak reference,
+# and whether its state is the program's. numpy's generators take no weak reference; their locks, one each, do.
+_noted = {}
 
 # The image's own generators, Mersenne twisters both, whose words the host renews: for numpy to do that costs as much as
 # ten turns. That they are held here keeps their memory theirs.
 _inst = random._inst
 _legacy = _legacy_bits = None
-_BitGenerator = None
 _get_objects = gc.get_objects  # which a program may replace
+_randbits = random.SystemRandom().getrandbits
+_plain_seed = random.Random.seed
+
+# Of numpy.random: its kinds of bit generators, and how to read what it has of C, whatever a program's subclass says.
+_bit_kinds = {}
+_RandomState = _SeedSequence = None
+_lock_of = _source_of = _entropy_of = _bits_of = None
+_mro = type.__dict__["__mro__"].__get__
+
+
+class _Drawn(int):
+    """A seed that the system gave. Written down and read again it is a number like any other."""
+
+    def __reduce__(self):
+        return int, (int(self),)
+
+
+_Drawn.__name__ = _Drawn.__qualname__ = "int"
+_Drawn.__module__ = "builtins"
+
+
+def _note(thing, own):
+    key = id(thing)
+    _noted[key] = weakref.ref(thing, lambda _: _noted.pop(key, None)), own
 
 
 def install():
     """Makes the ways to seed a generator leave a note."""
-    global _legacy, _legacy_bits, _BitGenerator
-    plain_seed, plain_setstate = random.Random.seed, random.Random.setstate
+    plain_setstate = random.Random.setstate
 
     def seed(self, a=None, version=2):
-        plain_seed(self, a, version)
+        _plain_seed(self, a, version)
         if a is None:
-            _seeded.pop(id(self), None)
+            _noted.pop(id(self), None)
         else:
-            note(self)
+            _note(self, True)
 
     def setstate(self, state):
         plain_setstate(self, state)
-        note(self)
+        _note(self, True)
 
-    def note(generator):
-        key = id(generator)
-        _seeded[key] = weakref.ref(generator, lambda _: _seeded.pop(key, None))
-
-    for new, plain in ((seed, plain_seed), (setstate, plain_setstate)):
+    for new, plain in ((seed, _plain_seed), (setstate, plain_setstate)):
         new.__doc__, new.__qualname__, new.__module__ = plain.__doc__, plain.__qualname__, plain.__module__
         setattr(random.Random, plain.__name__, new)
     random.seed, random.setstate = _inst.seed, _inst.setstate
-    _legacy = sys.modules["numpy.random"].mtrand._rand
-    _legacy_bits = _legacy._bit_generator
-    _BitGenerator = sys.modules["numpy.random.bit_generator"].BitGenerator
-    _install_legacy(sys.modules["numpy.random"])
+    _install_numpy(sys.modules["numpy.random"])
     plain_freeze = gc.freeze
 
     def freeze():
@@ -70,37 +81,56 @@ def install():
     gc.freeze = freeze
 
 
-def _install_legacy(numpy_random):
-    mtrand = numpy_random.mtrand
-    plain_seed, plain_set_state = mtrand.seed, numpy_random.set_state
+def _install_numpy(library):
+    """numpy.random.seed and set_state come to these, too."""
+    global _legacy, _legacy_bits, _RandomState, _SeedSequence, _lock_of, _source_of, _entropy_of, _bits_of
+    _legacy = library.mtrand._rand
+    _legacy_bits = _legacy._bit_generator
+    _RandomState, _SeedSequence = library.RandomState, library.SeedSequence
+    base = library.bit_generator.BitGenerator
+    _lock_of, _source_of = base.__dict__["lock"].__get__, base.__dict__["seed_seq"].__get__
+    _entropy_of = _SeedSequence.__dict__["entropy"].__get__
+    _bits_of = _RandomState.__dict__["_bit_generator"].__get__
+    library.bit_generator.randbits = lambda bits: _Drawn(_randbits(bits))
 
-    def seed(seed=None):
-        global _legacy_seeded
-        plain_seed(seed)
-        _legacy_seeded = seed is not None
+    def noting(plain):
+        def state(self, value):
+            plain(self, value)
+            _note(_lock_of(self), True)
 
-    def set_state(state):
-        global _legacy_seeded
-        plain_set_state(state)
-        _legacy_seeded = True
+        return state
 
-    for new, plain in ((seed, plain_seed), (set_state, plain_set_state)):
-        new.__doc__, new.__qualname__, new.__module__ = plain.__doc__, new.__name__, "numpy.random"
-        setattr(numpy_random, new.__name__, new)
-    mtrand.seed = seed
+    for kind in (library.MT19937, library.PCG64, library.PCG64DXSM, library.Philox, library.SFC64):
+        _bit_kinds[id(kind)] = kind
+        plain = kind.__dict__["state"]
+        _replace(kind, "state", property(plain.__get__, noting(plain.__set__), doc=plain.__doc__))
+    plain_seeding = library.MT19937._legacy_seeding
+
+    def _legacy_seeding(self, seed):
+        plain_seeding(self, seed)
+        _note(_lock_of(self), seed is not None)
+
+    _replace(library.MT19937, "_legacy_seeding", _legacy_seeding)
+
+
+def _replace(kind, name, made):
+    """Gives a class of C another attribute, which it does not let itself be given: in its own dictionary. The interpreter
+    learns of it when the class is told what is abstract in it."""
+    gc.get_referents(kind.__dict__)[0][name] = made
+    abstract = type.__dict__["__abstractmethods__"]
+    abstract.__set__(kind, ())
+    abstract.__delete__(kind)
 
 
 def forget():
     """Nothing has a seed of the program's, whatever was done while the image was made."""
-    global _legacy_seeded
     for library in ("numpy", "pandas"):
         _LIBRARY.update(id(thing) for thing in vars(sys.modules[library]).values() if isinstance(thing, type))
     for plain in (object, bool, int, float, complex, str, bytes):  # numpy has names for these too
         _LIBRARY.discard(id(plain))
     _known.clear()
-    _seeded.clear()
+    _noted.clear()
     _settled.clear()
-    _legacy_seeded = False
 
 
 _settled = []  # generators that are out of the collector's sight
@@ -113,47 +143,81 @@ def settle():
 
 
 def _settle():
-    kinds = (random.Random, _BitGenerator, type(_legacy))
-    _settled.extend(thing for thing in _get_objects() if isinstance(thing, kinds))
+    _settled.extend(_generators(_get_objects()))
+
+
+def _generators(things):
+    """Those of things that draw numbers, told by their classes alone: isinstance asks an object, too, which is code of the
+    program's."""
+    draw = {}  # by kind
+    for thing in things:
+        kind = type(thing)
+        known = draw.get(id(kind))
+        if known is None:
+            bases = _mro(kind)
+            known = draw[id(kind)] = any(base is random.Random or base is _RandomState or id(base) in _bit_kinds for base in bases)
+        if known:
+            yield thing
 
 
 def renew():
     """Gives every generator that has no seed of the program's a new state."""
     twisters = b""  # by their place among those that the host knows
-    if id(_inst) not in _seeded:
+    if not _own(_inst):
         _inst.gauss_next = None
         twisters += b"\0"
-    if not _legacy_seeded:
+    if not _own(_lock_of(_legacy_bits)):
         _forget_half(_legacy)
         twisters += b"\1"
     host.raw(host.RENEW + twisters)
-    bits, states = _BitGenerator, type(_legacy)
     # What the image has of generators is not among these.
-    for thing in _settled + _get_objects():
-        try:
-            if isinstance(thing, random.Random):
-                if id(thing) not in _seeded and not isinstance(thing, random.SystemRandom):
-                    thing.seed()
-            elif isinstance(thing, bits):
-                source = thing.seed_seq
-                if source is not None and _from_system(source):
-                    thing.__init__()
-            elif isinstance(thing, states):
-                source = thing._bit_generator.seed_seq
-                if source is not None and _from_system(source):
+    special = []
+    for thing in list(_generators(_settled + _get_objects())):
+        bases = _mro(type(thing))
+        with _Quiet():
+            if random.Random in bases:
+                if not _own(thing) and random.SystemRandom not in bases:
+                    _plain_seed(thing)
+                    if type(thing) is not random.Random:
+                        special.append(thing)
+            elif _RandomState in bases:
+                if _from_system(_bits_of(thing)):
                     _forget_half(thing)
-        except Exception:  # of a class of the program's own
-            pass
+            elif _from_system(thing):
+                next(base for base in bases if id(base) in _bit_kinds).__init__(thing)
+    for thing in special:  # which may have more to renew
+        with _Quiet():
+            thing.seed()
 
 
-def _from_system(source):
-    entropy = getattr(source, "entropy", None)
-    return isinstance(entropy, int) and entropy >= _OWN_SEED
+class _Quiet:
+    """Goes on after whatever a class of the program's raises; an interruption is the host's."""
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, kind, error, tb):
+        return kind is not KeyboardInterrupt
+
+
+def _own(thing):
+    return _noted.get(id(thing), (None, False))[1]
+
+
+def _from_system(bits):
+    """Whether a bit generator of numpy's has a state that goes back to the system's entropy."""
+    if not any(id(base) in _bit_kinds for base in _mro(type(bits))):
+        return False
+    noted = _noted.get(id(_lock_of(bits)))
+    if noted is not None:
+        return not noted[1]
+    source = _source_of(bits)
+    return _SeedSequence in _mro(type(source)) and type(_entropy_of(source)) is _Drawn
 
 
 def _forget_half(generator):
     """Normal numbers are made in pairs, and the second one is kept; a generator that gets its bits anew has none."""
-    type(_legacy).__init__(generator, generator._bit_generator)
+    _RandomState.__init__(generator, _bits_of(generator))
 
 
 # What a session's names are after a turn, for whoever cannot see them.
