@@ -2,15 +2,17 @@
 
 import asyncio
 import sys
+import weakref
 
 from . import calls, host, wire
 from .net import SSLSocket, socket
 
 
 # Libraries that do TLS between buffers of their own (anyio) send this instead of a handshake; what
-# follows is plain. The transport answers with how connecting went: a dot, or why not and a line end.
+# follows is plain. The transport answers with how connecting went: a dot and its number, or why not and a line end.
 _TLS = b"\x16cloche-tls\n"
 _SAFE = b"."
+_greeted = weakref.WeakValueDictionary()  # number -> Transport
 
 
 class MemoryBIO:
@@ -48,6 +50,7 @@ class SSLObject:
         self._incoming, self._outgoing = incoming, outgoing
         self.server_hostname, self.server_side, self.session = server_hostname, False, None
         self._greeted = self._safe = False
+        self._transport = None
 
     def do_handshake(self):
         ssl = sys.modules["ssl"]
@@ -59,13 +62,15 @@ class SSLObject:
         if not self._incoming.pending:
             raise ssl.SSLEOFError(8, "EOF in the handshake") if self._incoming.eof else ssl.SSLWantReadError()
         answer = self._incoming.read()
-        if answer != _SAFE:
+        if not answer.startswith(_SAFE):
             raise ssl.SSLCertVerificationError(1, answer.decode())
-        self._safe = True
+        self._safe, self._transport = True, _greeted.get(int(answer[1:]))
 
     def read(self, n=1024, buffer=None):
         if not self._incoming.pending:
             if self._incoming.eof:
+                if self._transport is not None:
+                    self._transport.tell()
                 return b""
             raise sys.modules["ssl"].SSLWantReadError()
         data = self._incoming.read(n)
@@ -103,7 +108,8 @@ class Transport(asyncio.Transport):
         if tls:
             self._extra["ssl_object"] = sock
         self._loop, self._protocol, self._closing = loop, protocol, False
-        self._task = self._answer = None
+        self._task = self._answer = self._late = None
+        self._safe = False  # TLS between a library's own buffers
         self._flowing = asyncio.Event()
         self._flowing.set()
         self._exchange = sock._exchange
@@ -131,7 +137,9 @@ class Transport(asyncio.Transport):
         except OSError as e:
             self._end(e)
         else:
-            self._protocol.data_received(_SAFE)
+            self._safe = True
+            _greeted[id(self)] = self
+            self._protocol.data_received(_SAFE + b"%d" % id(self))
 
     async def _fetch(self, head, body):
         try:
@@ -150,8 +158,20 @@ class Transport(asyncio.Transport):
                 await self._flowing.wait()
             if not self._closing and not self._protocol.eof_received():
                 self._end(None)
+        except TimeoutError as e:
+            # Libraries make errors of their own of how a connection ended, and let pass only a timeout that their call of
+            # receiving raises. So it is told while one is waiting for bytes: as it pauses reading again, or from its TLS.
+            await self._flowing.wait()
+            self._late = e
+            self._end(None if self._safe else e)
         except OSError as e:
             self._end(e)
+
+    def tell(self):
+        """Raises the timeout that ended the connection, once."""
+        late, self._late = self._late, None
+        if late is not None:
+            raise late
 
     def _end(self, error):
         if not self._closing:
@@ -190,6 +210,8 @@ class Transport(asyncio.Transport):
 
     def pause_reading(self):
         self._flowing.clear()
+        if not self._safe:
+            self.tell()
 
     def resume_reading(self):
         self._flowing.set()
