@@ -10,24 +10,83 @@ import (
 	"github.com/cloche-dev/cloche/limits"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 )
 
 // errCoding is of a body that is coded in a way that is not undone here.
 var errCoding = refused("ConnectionError", "the answer is compressed in a way that cannot be undone here")
 
-// decode undoes the compression of an answer. Layers of it are refused: nothing sends them but bombs.
-func decode(h http.Header, body io.Reader) (r io.Reader, decoded bool, err error) {
-	coding := strings.ToLower(strings.TrimSpace(strings.Join(h.Values("Content-Encoding"), ",")))
-	switch coding {
-	case "", "identity":
-		return body, false, nil
-	case "gzip", "x-gzip":
-		return &lazy{body: body, open: func(b *bufio.Reader) (io.Reader, error) { return gzip.NewReader(b) }}, true, nil
-	case "deflate":
-		return &lazy{body: body, open: inflate}, true, nil
+// errLayers is of a body that is coded more often than anybody does but for a bomb.
+var errLayers = refused("ConnectionError", "the answer is compressed more than %d times", maxCodings)
+
+// maxCodings bounds the codings of a body, as Node does.
+const maxCodings = 5
+
+// decode undoes the compression of an answer, each layer of which may have that many bytes. Of codings that are not all known none
+// is undone.
+func decode(h http.Header, body io.Reader, limit uint64) (r io.Reader, decoded bool, err error) {
+	codings := strings.Split(strings.ToLower(strings.Join(h.Values("Content-Encoding"), ",")), ",")
+	layers := 0
+	for _, coding := range slices.Backward(codings) {
+		var open func(*bufio.Reader) (io.Reader, error)
+		switch strings.TrimSpace(coding) {
+		case "", "identity":
+			continue
+		case "gzip", "x-gzip":
+			open = gunzip
+		case "deflate":
+			open = inflate
+		default:
+			return nil, false, errCoding
+		}
+		switch layers++; {
+		case layers > maxCodings:
+			return nil, false, errLayers
+		case layers > 1:
+			body = &bounded{r: body, left: limit, limit: limit}
+		}
+		body = &lazy{body: body, open: open}
 	}
-	return nil, false, errCoding
+	return body, layers > 0, nil
+}
+
+// gunzip reads the members of a gzip file. What follows them is ignored, as browsers do.
+func gunzip(b *bufio.Reader) (io.Reader, error) {
+	z, err := gzip.NewReader(b)
+	if err != nil {
+		return nil, err
+	}
+	z.Multistream(false)
+	return &members{b, z}, nil
+}
+
+type members struct {
+	b *bufio.Reader
+	z *gzip.Reader
+}
+
+func (m *members) Read(p []byte) (int, error) {
+	for {
+		n, err := m.z.Read(p)
+		if n > 0 && err == io.EOF {
+			return n, nil // and the end again
+		}
+		if err != io.EOF {
+			return n, err
+		}
+		magic, err := m.b.Peek(2)
+		switch {
+		case err != nil && err != io.EOF:
+			return 0, err
+		case string(magic) != "\x1f\x8b":
+			return 0, io.EOF
+		}
+		if err := m.z.Reset(m.b); err != nil {
+			return 0, err
+		}
+		m.z.Multistream(false)
+	}
 }
 
 // inflate reads zlib's format, or what some servers send instead of it.
@@ -83,7 +142,7 @@ func tooLarge(what string, limit uint64) string {
 	return fmt.Sprintf("%s more than the limit of %s", what, limits.FormatSize(limit))
 }
 
-// bounded ends with an error where a body passes its limit or the run's.
+// bounded ends with an error where a body passes its limit or, if total is not nil, the run's.
 type bounded struct {
 	r     io.Reader
 	left  uint64
@@ -97,8 +156,10 @@ func (b *bounded) Read(p []byte) (int, error) {
 		return 0, refused("ConnectionError", "%s", tooLarge("the answer has", b.limit))
 	}
 	b.left -= uint64(n)
-	if e := b.total.take(uint64(n)); e != nil {
-		return 0, e
+	if b.total != nil {
+		if e := b.total.take(uint64(n)); e != nil {
+			return 0, e
+		}
 	}
 	return n, err
 }

@@ -244,11 +244,11 @@ func (j *journey) receive(ctx context.Context, res *http.Response, stop context.
 	s.closer = func() { res.Body.Close(); stop() }
 	s.ctx = ctx
 	var body io.Reader = res.Body
-	r, decoded, err := decode(res.Header, body)
+	r, decoded, err := decode(res.Header, body, c.limits.ResponseBytes)
 	switch {
 	case j.coded():
 		decoded = false
-	case err != nil && len(c.mask.texts) > 0:
+	case err != nil && (len(c.mask.texts) > 0 || errors.Is(err, errLayers)):
 		return nil, err // what cannot be read cannot be masked
 	case err != nil:
 		decoded = false
