@@ -37,7 +37,7 @@ func (replCmd) Help() string {
 	return `Each statement is one turn of a session: it is run in the sandbox when it is complete, within the limits, and the value of an expression is printed. A Python block ends with an empty line, or with the next line that is not indented.
 
 ` + replHelp + `
-Without a terminal the turns are read from standard input, without prompts.
+A program that reads standard input, as Python's input() does, gets what is typed next; Ctrl-D is its end. Without a terminal the turns are read from standard input, without prompts, and programs have none.
 
 ` + exitHelpOther
 }
@@ -93,6 +93,8 @@ func (c *replCmd) Run(a *app) (err error) {
 type lineReader interface {
 	// Prompt reads a line, without its end. Its error is io.EOF at the end of input, and liner.ErrPromptAborted after Ctrl-C.
 	Prompt(prompt string) (string, error)
+	// Answer is Prompt for a program that reads: its line is nobody's history.
+	Answer(prompt string) (string, error)
 	Close() error
 }
 
@@ -102,6 +104,7 @@ type repl struct {
 	language string
 	s        *engine.Session
 	terminal bool
+	keys     *keyboard
 }
 
 // open finds out whether somebody types.
@@ -150,28 +153,21 @@ func (r *repl) loop(lines lineReader) error {
 		}
 	}()
 
-	type read struct {
-		line string
-		err  error
-	}
 	split := newSplitter(r.language, r.terminal)
-	reads := make(chan read, 1)
+	r.keys = newKeyboard(lines)
 	for {
 		more := 0
 		if split.pending() {
 			more = 1
 		}
-		go func() {
-			line, err := lines.Prompt(prompts[r.language][more])
-			reads <- read{line, err}
-		}()
-		var got read
+		var got typed
 		select {
 		case <-ended:
 			return statusError(exitInterrupted)
 		case <-interrupts: // there was no terminal to say so, and nothing to stop
 			return statusError(exitInterrupted)
-		case got = <-reads:
+		case got = <-r.keys.ask(prompts[r.language][more], false):
+			r.keys.taken()
 		}
 		switch {
 		case errors.Is(got.err, liner.ErrPromptAborted):
@@ -228,11 +224,17 @@ func (r *repl) turnOf(code string) (over bool, err error) {
 			return false, nil
 		}
 	}
-	res, err := r.s.Run(r.ctx, r.turn(p))
+	t := r.turn(p)
+	typing := &answers{keys: r.keys, out: r.app.out, interrupt: r.s.Interrupt, over: make(chan struct{})}
+	if r.terminal {
+		t.Stdin, t.Stdout = typing, typing
+	}
+	res, err := r.s.Run(r.ctx, t)
+	close(typing.over)
 	if err != nil {
 		return false, err
 	}
-	if r.terminal && !endsLine(res.Stdout) {
+	if typing.inLine() {
 		fmt.Fprintln(r.app.out) // so that the prompt begins a line
 	}
 	err = r.report(p, res, r.s.Files())
@@ -242,8 +244,6 @@ func (r *repl) turnOf(code string) (over bool, err error) {
 	return false, err
 }
 
-func endsLine(s string) bool { return s == "" || strings.HasSuffix(s, "\n") }
-
 // plainLines reads lines from what is no terminal.
 type plainLines struct{ r *bufio.Reader }
 
@@ -251,6 +251,9 @@ func (p *plainLines) Prompt(string) (string, error) {
 	line, err := p.r.ReadString('\n')
 	return strings.TrimRight(line, "\r\n"), err
 }
+
+// Answer implements lineReader.
+func (p *plainLines) Answer(prompt string) (string, error) { return p.Prompt(prompt) }
 
 func (*plainLines) Close() error { return nil }
 
@@ -278,6 +281,9 @@ func (e *editor) Prompt(prompt string) (string, error) {
 	}
 	return line, err
 }
+
+// Answer implements lineReader.
+func (e *editor) Answer(prompt string) (string, error) { return e.State.Prompt(prompt) }
 
 // Close gives the terminal back and writes the history, which may hold secrets: it is the user's alone.
 func (e *editor) Close() error {

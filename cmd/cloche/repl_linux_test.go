@@ -29,18 +29,7 @@ func TestReplTerminal(t *testing.T) {
 		return
 	}
 	home := t.TempDir()
-	start := func() (*terminal, *exec.Cmd) {
-		term, child := openTerminal(t)
-		cmd := exec.Command("cloche", "repl", "javascript")
-		cmd.Env = append(os.Environ(), "TERM=xterm", "HOME="+home, "XDG_CONFIG_HOME="+home, runtimes.CacheEnv+"="+dir)
-		cmd.Stdin, cmd.Stdout, cmd.Stderr = child, child, child
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		child.Close()
-		return term, cmd
-	}
+	start := func() (*terminal, *exec.Cmd) { return startRepl(t, dir, home, engine.JavaScript) }
 	term, cmd := start()
 	term.expect("> ")
 	term.send("const f = (x) => {\r")
@@ -75,6 +64,65 @@ func TestReplTerminal(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestReplAnswers types what programs ask for.
+func TestReplAnswers(t *testing.T) {
+	dir, err := runtimes.DefaultCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		language string
+		steps    []string // what is typed, and what is shown then
+	}{
+		{engine.Python, []string{
+			"name = input('who' + '? ')\r", "who? ", "Ada\r", ">>> ", "print('hi', name.upper())\r", "hi ADA",
+			"[input() for _ in range(2)]\r", "2)]", "one\rtwo\r", "['one', 'two']",
+			"import sys; sys.stdin.readline()\r", "()", "last\r", `'last\n'`,
+			"print('\\x1b[1mbold', end='? '); len(input())\r", "bold? ", "four\r", "4",
+			"input('stop' + '! ')\r", "stop! ", "\x03", "KeyboardInterrupt", "name\r", "'Ada'", // Ctrl-C
+			"input('end' + '! ')\r", "end! ", "\x04", "EOFError", "name + '!'\r", "'Ada!'", // Ctrl-D
+			"import time; time.sleep(0); name * 2\r", "'AdaAda'",
+		}},
+		{engine.JavaScript, []string{"require('fs').readFileSync(0, 'utf8').length\r", "length", "abc\r\x04", "4", "6 * 7\r", "42"}},
+	} {
+		if needsSetup(t, dir, tt.language) {
+			continue
+		}
+		home := t.TempDir()
+		term, cmd := startRepl(t, dir, home, tt.language)
+		term.expect("> ")
+		for i, step := range tt.steps {
+			if i%2 == 0 {
+				term.send(step)
+			} else {
+				term.expect(step)
+			}
+		}
+		term.send(":quit\r")
+		if err := cmd.Wait(); err != nil {
+			t.Error(err)
+		}
+		kept, err := os.ReadFile(filepath.Join(home, "cloche", "history-"+tt.language))
+		if err != nil || strings.Contains(string(kept), "Ada\n") || strings.Contains(string(kept), "abc") {
+			t.Errorf("the history is %q, %v", kept, err)
+		}
+	}
+}
+
+func startRepl(t *testing.T, dir, home, language string) (*terminal, *exec.Cmd) {
+	t.Helper()
+	term, child := openTerminal(t)
+	cmd := exec.Command("cloche", "repl", language)
+	cmd.Env = append(os.Environ(), "TERM=xterm", "HOME="+home, "XDG_CONFIG_HOME="+home, runtimes.CacheEnv+"="+dir)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = child, child, child
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	child.Close()
+	return term, cmd
 }
 
 // terminal is the far side of a pseudo-terminal.

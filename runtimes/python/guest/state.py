@@ -6,6 +6,7 @@ it. In its first turn the driver asks for renew(). A generator that the program 
 is, in every copy alike.
 """
 
+import datetime
 import gc
 import itertools
 import random
@@ -13,6 +14,7 @@ import reprlib
 import sys
 import types
 import weakref
+import zoneinfo
 
 from . import host
 
@@ -128,9 +130,33 @@ def forget():
         _LIBRARY.update(id(thing) for thing in vars(sys.modules[library]).values() if isinstance(thing, type))
     for plain in (object, bool, int, float, complex, str, bytes):  # numpy has names for these too
         _LIBRARY.discard(id(plain))
+    _learn_parts(sys.modules["numpy"], sys.modules["pandas"])
     _known.clear()
     _noted.clear()
     _settled.clear()
+
+
+def _learn_parts(numpy, pandas):
+    global _ndarray, _Frozen, _ZonedDtype
+    _ndarray, _ZonedDtype = numpy.ndarray, pandas.DatetimeTZDtype
+    _Frozen = type(pandas.MultiIndex.from_tuples([(1, 2)]).levels)
+    internals = sys.modules["pandas.core.internals"]
+    _FRAMES.update(map(id, (pandas.DataFrame, pandas.Series)))
+    _MANAGERS.update(map(id, (internals.managers.BlockManager, internals.managers.SingleBlockManager)))
+    for module, base, kinds in (
+        (internals.blocks, internals.blocks.Block, _BLOCKS),
+        (pandas, pandas.Index, _INDEXES),
+        (pandas.arrays, pandas.api.extensions.ExtensionArray, _ARRAYS),
+    ):
+        kinds.update(id(kind) for kind in vars(module).values() if isinstance(kind, type) and issubclass(kind, base))
+    _ARRAYS.discard(id(pandas.arrays.SparseArray))  # which tells any object that it is filled with
+    for kind in vars(numpy).values():
+        if isinstance(kind, type) and issubclass(kind, numpy.ndarray):
+            _ARRAYS.add(id(kind))
+        elif isinstance(kind, type) and issubclass(kind, numpy.generic) and not issubclass(kind, numpy.void):
+            _SCALARS.add(id(kind))  # a void may hold any object
+    _SCALARS.update(map(id, (pandas.Timestamp, pandas.Timedelta, type(pandas.NaT), type(pandas.NA))))
+    _ZONES.update(map(id, (type(None), datetime.timezone, zoneinfo.ZoneInfo)))
 
 
 _settled = []  # generators that are out of the collector's sight
@@ -231,6 +257,11 @@ _PLAIN = frozenset(map(id, (int, float, bool, complex, type(None))))
 _TEXT = frozenset(map(id, (str, bytes)))
 _SIZED = frozenset(map(id, (list, tuple, dict, set, frozenset, bytearray)))
 _LIBRARY = set()  # classes of numpy and pandas
+# What may be asked for its shape and its kind, by what it must be made of: a program can put anything in a frame.
+_ARRAYS, _SCALARS, _FRAMES, _INDEXES, _MANAGERS, _BLOCKS = set(), set(), set(), set(), set(), set()
+_ZONES = set()
+_ndarray = _Frozen = _ZonedDtype = None
+_MOST_BLOCKS = 1000  # that are looked at
 _qualname = type.__dict__["__qualname__"].__get__
 _MISSING = object()
 
@@ -301,22 +332,62 @@ def _inside(value, kind):
         if kind is list or kind is tuple:
             return len(value), hash(tuple(map(id, value[:50])))
         return len(value)
-    if id(kind) in _LIBRARY:
-        blocks = getattr(getattr(value, "_mgr", None), "blocks", ())
-        return getattr(value, "shape", None), tuple(map(id, blocks[:50]))
+    if _sound(value, kind):
+        return getattr(value, "shape", None), tuple(map(id, value._mgr.blocks[:50])) if id(kind) in _FRAMES else None
     return None
+
+
+def _sound(value, kind):
+    """Whether a value has a shape, and is numpy's or pandas' with no part of another making, which could be slow or fail."""
+    if id(kind) not in _FRAMES:
+        return id(kind) in _SCALARS and _simple(value) or _sound_index(value) or _sound_array(value)
+    inside = _dict(value).get("_mgr")
+    return (
+        id(type(inside)) in _MANAGERS
+        and len(inside.blocks) <= _MOST_BLOCKS
+        and all(map(_sound_index, inside.axes))
+        and all(id(type(block)) in _BLOCKS and _sound_array(block.values) for block in inside.blocks)
+    )
+
+
+def _sound_index(value):
+    if id(type(value)) not in _INDEXES:
+        return False
+    parts = _dict(value)
+    levels = parts.get("_levels")
+    if levels is not None:
+        return type(levels) is _Frozen and all(map(_sound_index, levels))
+    return type(parts.get("_range")) is range or _sound_array(parts.get("_data"))
+
+
+def _sound_array(value):
+    kind = type(value)
+    if id(kind) not in _ARRAYS:
+        return False
+    if _ndarray in _mro(kind):
+        return True
+    parts = _dict(value)
+    if not all(id(type(parts[part])) in _ARRAYS for part in ("_data", "_mask") if part in parts):
+        return False
+    dtype = value.dtype
+    return type(dtype) is not _ZonedDtype or id(type(dtype.tz)) in _ZONES
+
+
+def _dict(value):
+    return object.__getattribute__(value, "__dict__")
 
 
 def tell(name, value):
     kind = type(value)
     told = {"name": name[:_MOST], "type": _qualname(kind)[:_MOST]}
-    if id(kind) in _LIBRARY:
+    sound = id(kind) in _LIBRARY and _sound(value, kind)
+    if sound:
         shape = getattr(value, "shape", None)
         if type(shape) is tuple and shape:
             told["shape"] = [int(n) for n in shape[:8]]
     elif id(kind) in _SIZED or id(kind) in _TEXT:
         told["length"] = len(value)
-    preview = _preview(value, kind)
+    preview = _preview(value, kind, sound)
     if preview:
         told["preview"] = preview if len(preview) <= 2 * _SHORT else preview[: 2 * _SHORT - 1] + "…"
     return told
@@ -324,10 +395,10 @@ def tell(name, value):
 
 def _simple(value):
     kind = id(type(value))
-    return kind in _PLAIN or kind in _TEXT or kind in _LIBRARY
+    return kind in _PLAIN or kind in _TEXT or kind in _SCALARS and id(type(getattr(value, "tzinfo", None))) in _ZONES
 
 
-def _preview(value, kind):
+def _preview(value, kind, sound):
     """A few words, from what runs no code of the program's."""
     if id(kind) in _PLAIN or id(kind) in _TEXT:
         return _short.repr(value)
@@ -343,7 +414,7 @@ def _preview(value, kind):
         return f"class {value.__name__}"
     if kind is types.ModuleType:
         return getattr(value, "__name__", "")
-    if id(kind) not in _LIBRARY:
+    if not sound:
         return ""
     try:
         columns = getattr(value, "columns", None)
