@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"slices"
@@ -24,6 +26,7 @@ func TestMain(m *testing.M) {
 //	[!python] skip        # or [!javascript]: go on only when the interpreter is set up
 //	status 124 cloche …    # run a command whose exit status must be 124
 //	expand FILE            # put the value of $WORK in its place in a file
+//	server                 # start a web server on the loopback address, $SERVER, which answers with the method and the path
 //
 // $CLOCHE is the program's path, for scripts that change PATH.
 func TestScript(t *testing.T) {
@@ -55,7 +58,7 @@ func TestScript(t *testing.T) {
 			}
 			return false, nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status, "expand": expand},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status, "expand": expand, "server": webServer},
 	})
 }
 
@@ -82,6 +85,16 @@ func expand(ts *testscript.TestScript, neg bool, args []string) {
 		text := strings.ReplaceAll(ts.ReadFile(name), "$WORK", ts.Getenv("WORK"))
 		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o600))
 	}
+}
+
+// webServer starts a web server that ends with the script: server
+func webServer(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 0 {
+		ts.Fatalf("usage: server")
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Method, " ", r.URL.Path) }))
+	ts.Defer(s.Close)
+	ts.Setenv("SERVER", strings.TrimPrefix(s.URL, "http://"))
 }
 
 // needsSetup skips the test when an interpreter is not set up.
