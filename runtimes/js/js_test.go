@@ -529,3 +529,33 @@ func TestMisuse(t *testing.T) {
 		t.Errorf("with TZ in the environment it is %s o'clock", r.main())
 	}
 }
+
+// A store is kept where that can be seen, and asking for it where it cannot is an error: never another call's store, and
+// never none in silence.
+func TestAsyncLocalStorage(t *testing.T) {
+	const begin = "const { AsyncLocalStorage, AsyncResource } = require('node:async_hooks'); const als = new AsyncLocalStorage(), other = new AsyncLocalStorage({ defaultValue: 'd' }), said = [];" +
+		"const say = () => { try { said.push(als.getStore()) } catch (e) { said.push(e.code === 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM' && /await/.test(e.message) ? 'lost' : e) } };"
+	for source, want := range map[string]string{
+		"say(); await null; say(); other.getStore()":                                                                                                                                                                     "undefined undefined",
+		"als.run(1, () => { say(); als.run(2, say); als.exit(say); say() }); say()":                                                                                                                                      "1 2 undefined 1 undefined",
+		"als.run(1, () => setTimeout(say, 1)); await new Promise((go) => setTimeout(go, 5))":                                                                                                                             "1",
+		"als.run(1, () => { setImmediate(say); process.nextTick(say); queueMicrotask(say) }); await new Promise((go) => setTimeout(go, 5))":                                                                              "1 1 1",
+		"const p = als.run(1, () => Promise.resolve().then(() => { als.run(2, say); say(); throw 0 }).catch(say).finally(say)); p.then(say); await p; await null; say()":                                                 "2 1 1 1 undefined lost",
+		"await als.run(1, async () => { say(); await null; say(); als.run(2, say); say() })":                                                                                                                             "1 lost 2 lost",
+		"const f = async (n) => { say(); await null; say() }; await Promise.all([1, 2].map((n) => als.run(n, f))); say()":                                                                                                "1 2 lost lost lost",
+		"als.run(1, () => { (async () => { await null; say() })() }); say(); await null; await null; say()":                                                                                                              "undefined lost lost",
+		"const b = als.run(1, () => AsyncLocalStorage.bind(say)), r = als.run(2, () => new AsyncResource('x')), n = AsyncLocalStorage.snapshot(); await null; als.run(3, () => { b(); r.runInAsyncScope(say); n(say) })": "1 2 undefined",
+		"als.enterWith(1); say(); await null; say(); try { als.enterWith(2) } catch { said.push('no') }":                                                                                                                 "1 lost no",
+		"als.run(1, () => say()); als.disable(); await null; say()":                                                                                                                                                      "1 undefined",
+	} {
+		if got := strings.TrimSpace(run(t, begin+source+"\nconsole.log(...said)").stdout); got != want {
+			t.Errorf("%s\n got %s\nwant %s", source, got, want)
+		}
+	}
+	s := newSandbox(t)
+	s.session = true
+	s.ok(begin + "als.run(1, () => {}); 0")
+	if r := s.ok("said.length = 0; say(); als.run(2, say); said.join()"); r.main() != "'lost,2'" {
+		t.Errorf("the next turn: %s", r.main())
+	}
+}

@@ -3,6 +3,7 @@
   "use strict";
 
   const { now, signal } = cloche;
+  cloche.carry = (fn) => fn; // what a callback takes along of the place where it was set (util.js)
   const maxDelay = 2 ** 31 - 1;
 
   // Timers fire in the order of `due`, which counts from the start of the task that set them, as in
@@ -129,7 +130,7 @@
     if (typeof fn !== "function") throw cloche.wrongType("callback", "of type function", fn);
     delay = Number(delay);
     if (!(delay >= 1 && delay <= maxDelay)) delay = 1;
-    const t = new Timeout(fn, Math.trunc(delay), args, repeat);
+    const t = new Timeout(cloche.carry(fn), Math.trunc(delay), args, repeat);
     arm(t);
     return t;
   }
@@ -150,7 +151,7 @@
 
   function setImmediate(fn, ...args) {
     if (typeof fn !== "function") throw cloche.wrongType("callback", "of type function", fn);
-    const im = new Immediate(fn, args);
+    const im = new Immediate(cloche.carry(fn), args);
     immediates.push(im);
     signal(1, 0);
     return im;
@@ -232,7 +233,7 @@
 
   cloche.nextTick = (fn, ...args) => {
     if (typeof fn !== "function") throw cloche.wrongType("callback", "of type function", fn);
-    if (ticks.push([fn, args]) === 1) signal(2, 0);
+    if (ticks.push([cloche.carry(fn), args]) === 1) signal(2, 0);
   };
 
   cloche.ticks = () => {

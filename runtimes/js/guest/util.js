@@ -274,30 +274,86 @@
     ...isOld,
   };
 
-  // ---- node:async_hooks: the store of a context does not survive an await here, and says so where it matters
+  // ---- node:async_hooks. The interpreter says nowhere which call goes on after an await, so that the stores are lost there:
+  // to ask for one is an error then. Callbacks of promises, timers and ticks carry their stores with them.
+
+  const root = { stores: new Map(), whole: true };
+  const lost = { stores: new Map(), whole: false }; // whole: who has no store here has none
+  let current = root;
+  let left = false; // whether a store was set: all that comes after that job may be another's
+
+  function within(context, fn, self, args) {
+    const before = current;
+    current = context;
+    try {
+      return Reflect.apply(fn, self, args);
+    } finally {
+      current = before;
+    }
+  }
+
+  function carry(fn) {
+    if (typeof fn !== "function") return fn;
+    const context = current;
+    return function (...args) { return within(context, fn, this, args); };
+  }
+
+  const queue = queueMicrotask;
+  const { then } = Promise.prototype;
+
+  function enter(storage, store) {
+    if (!left) {
+      left = true;
+      queue(() => { current = lost; });
+      cloche.carry = carry;
+      const replace = (on, name, value) => defineProperty(on, name, { value, writable: true, enumerable: on === globalThis, configurable: true });
+      replace(globalThis, "queueMicrotask", { queueMicrotask(fn) { queue(carry(fn)); } }.queueMicrotask);
+      replace(Promise.prototype, "then", { then(done, failed) { return Reflect.apply(then, this, [carry(done), carry(failed)]); } }.then);
+    }
+    return { stores: new Map(current.stores).set(storage, store), whole: current.whole };
+  }
+
+  const unknown = (what) => cloche.unavailable(`AsyncLocalStorage.${what}() after an await`,
+    "the interpreter does not say which call goes on there; read the store before the first await, or pass it on as an argument");
 
   class AsyncLocalStorage {
-    #stack = [];
+    #used = false;
+    #options;
+    constructor(options = {}) { this.#options = options; }
+    get name() { return this.#options.name ?? ""; }
     run(store, fn, ...args) {
-      this.#stack.push(store);
-      try {
-        return fn(...args);
-      } finally {
-        this.#stack.pop();
-      }
+      this.#used = true;
+      return within(enter(this, store), fn, undefined, args);
     }
     exit(fn, ...args) { return this.run(undefined, fn, ...args); }
-    getStore() { return this.#stack.at(-1); }
-    enterWith(store) { this.#stack = [store]; }
-    disable() { this.#stack = []; }
+    getStore() {
+      if (this.#used) {
+        if (current.stores.has(this)) return current.stores.get(this);
+        if (!current.whole) throw unknown("getStore");
+      }
+      return this.#options.defaultValue;
+    }
+    enterWith(store) {
+      if (current === lost) throw unknown("enterWith");
+      this.#used = true;
+      current = enter(this, store);
+    }
+    disable() { this.#used = false; }
+    static bind(fn) { return carry(fn); }
+    static snapshot() {
+      const context = current;
+      return (fn, ...args) => within(context, fn, undefined, args);
+    }
   }
   cloche.asyncHooks = {
     AsyncLocalStorage,
     AsyncResource: class AsyncResource {
+      #context = current;
       constructor(type) { this.type = type; }
-      runInAsyncScope(fn, self, ...args) { return fn.apply(self, args); }
+      runInAsyncScope(fn, self, ...args) { return within(this.#context, fn, self, args); }
+      bind(fn) { return (...args) => this.runInAsyncScope(fn, undefined, ...args); }
       emitDestroy() { return this; }
-      static bind(fn) { return fn; }
+      static bind(fn) { return carry(fn); }
     },
     createHook: () => ({ enable() { return this; }, disable() { return this; } }),
     executionAsyncId: () => 1,
