@@ -9,8 +9,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// An innerCheck looks for what a schema forbids inside of arguments, and says where it is: names of objects, nulls, and lengths
-// of lists. Kinds and ranges of values are for whoever reads them. It goes along a valid JSON text.
+// An innerCheck looks for what a schema forbids inside of arguments, and says where it is: names of objects, kinds of values, nulls,
+// and lengths of lists. Ranges of values are for whoever reads them. It goes along a valid JSON text.
 type innerCheck struct {
 	scan  *jsonScanner
 	types typer
@@ -70,15 +70,33 @@ func (c *innerCheck) value(s *jsonschema.Schema) error {
 	if len(s.AnyOf) == 2 && s.AnyOf[0].Type == "null" && first != 'n' {
 		return c.value(s.AnyOf[1])
 	}
+	kind := kinds[first] // of a number: none
 	switch {
-	case first == 'n' && (s.Type != "" && s.Type != "null" || len(s.Types) > 0 && !slices.Contains(s.Types, "null")):
-		return c.wrong("cannot be null")
+	case !takes(s, kind) && (kind == "null" || !c.typed || c.scan.depth > 1): // a Go type says so of arguments themselves
+		return c.wrong("cannot be %s", articles[kind])
 	case first == '{':
 		return c.object(s)
 	case first == '[':
 		return c.array(s)
 	}
 	return c.scan.value()
+}
+
+// kinds are what begins with a byte.
+var kinds = map[byte]string{'n': "null", 't': "boolean", 'f': "boolean", '"': "string", '[': "array", '{': "object"}
+
+var articles = map[string]string{"null": "null", "boolean": "a boolean", "string": "a string", "array": "an array", "object": "an object", "": "a number"}
+
+// takes says whether a value of a kind may be what s describes.
+func takes(s *jsonschema.Schema, kind string) bool {
+	types := s.Types
+	if s.Type != "" {
+		types = []string{s.Type}
+	}
+	if kind == "" {
+		return len(types) == 0 || slices.Contains(types, "number") || slices.Contains(types, "integer")
+	}
+	return len(types) == 0 || slices.Contains(types, kind)
 }
 
 func (c *innerCheck) object(s *jsonschema.Schema) error {
