@@ -559,3 +559,17 @@ func TestAsyncLocalStorage(t *testing.T) {
 		t.Errorf("the next turn: %s", r.main())
 	}
 }
+
+// Warnings are told when the code that runs is done, as in Node.js, and to whoever listens.
+func TestWarnings(t *testing.T) {
+	r := run(t, `const u = require('util'); process.emitWarning('a', 'Mine', 'C1'); process.emitWarning('b', { type: 'T', detail: 'more' }); process.emitWarning(new RangeError('e'));
+const f = u.deprecate(() => 1, 'old', 'D1'); f(); f(); process.noDeprecation = true; process.emitWarning('no', 'DeprecationWarning');
+process.on('warning', (w) => console.log(w.name, w.message, w.code, w.detail)); console.error('first');
+try { process.emitWarning(1) } catch (e) { console.log(e.code) }`)
+	if want := "first\n(node:1) [C1] Mine: a\n(node:1) T: b\nmore\n(node:1) RangeError: e\n(node:1) [D1] DeprecationWarning: old\n"; r.stderr != want {
+		t.Errorf("printed %q, want %q", r.stderr, want)
+	}
+	if want := "ERR_INVALID_ARG_TYPE\nMine a C1 undefined\nT b undefined more\nRangeError e undefined undefined\nDeprecationWarning old D1 undefined\n"; r.stdout != want {
+		t.Errorf("listeners got %q, want %q", r.stdout, want)
+	}
+}

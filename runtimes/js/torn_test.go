@@ -27,6 +27,7 @@ func FuzzTornHeap(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64, words uint16) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		s := newSandbox(t)
+		s.torn = true
 		s.session = true
 		calls := hostfuncs.NewCalls(t.Context(), func(ctx context.Context, done <-chan struct{}, _ time.Duration) (bool, error) {
 			select {

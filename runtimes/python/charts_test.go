@@ -34,6 +34,9 @@ func TestFigureData(t *testing.T) {
 				{"kind": "bar", "label": "m", "color": "#3274a1", "points": [["a", 1], ["b", 2]]}, {"kind": "bar", "label": "n", "color": "#e1812c", "points": [["a", 3], ["b", 4]]}]}`},
 		{"heatmap", `sns.heatmap(pd.DataFrame([[1, 2]], index=["r"], columns=["c", "d"]))`,
 			`{"kind": "heatmap", "series": [{"kind": "heatmap", "shape": [1, 2], "x_names": ["c", "d"], "y_names": ["r"], "values": [[1, 2]]}]}`},
+		{"only what has no form", `plt.contourf(np.arange(9).reshape(3, 3)); plt.colorbar(); plt.show()`, `{"kind": "other", "others": ["QuadContourSet"], "series": []}`},
+		{"and what has none", `plt.plot([1, 2], [3, 4]); plt.vlines([1], 3, 4); plt.show()`,
+			`{"kind": "line", "others": ["LineCollection"], "series": [{"kind": "line", "color": "#1f77b4", "points": [[1, 3], [2, 4]]}]}`},
 		{"long", `plt.plot(range(5000)); plt.show()`, ""},
 		{"last value", `fig, ax = plt.subplots(); ax.plot([1], [2]); fig`, `{"kind": "line", "series": [{"kind": "line", "color": "#1f77b4", "points": [[1, 2]]}]}`},
 	} {

@@ -208,9 +208,21 @@
     memoryUsage: Object.assign(() => ({ rss: 0, heapTotal: 0, heapUsed: 0, external: 0, arrayBuffers: 0 }), { rss: () => 0 }),
     cpuUsage: () => ({ user: Math.round(cloche.now() * 1000), system: 0 }),
     resourceUsage: () => ({ userCPUTime: Math.round(cloche.now() * 1000), systemCPUTime: 0, maxRSS: 0 }),
-    emitWarning(warning, type = "Warning") {
-      const name = typeof type === "string" ? type : type?.type ?? "Warning";
-      cloche.console.error(`(node:1) ${warning instanceof Error ? warning.toString() : `${name}: ${warning}`}`);
+    emitWarning(warning, type, code) {
+      const options = typeof type === "object" && type !== null ? type : { type, code };
+      if (!(warning instanceof Error)) {
+        if (typeof warning !== "string") throw cloche.wrongType("warning", "of type string or an instance of Error", warning);
+        warning = new Error(warning);
+        warning.name = String(options.type || "Warning");
+        if (options.code !== undefined) warning.code = options.code;
+        if (options.detail !== undefined) warning.detail = options.detail;
+      }
+      if (warning.name === "DeprecationWarning" && process.noDeprecation) return;
+      cloche.nextTick(() => {
+        const detail = typeof warning.detail === "string" ? `\n${warning.detail}` : "";
+        cloche.console.error(`(node:1) ${warning.code ? `[${warning.code}] ` : ""}${warning.toString()}${detail}`);
+        process.emit("warning", warning);
+      });
     },
     getuid: () => 1000, geteuid: () => 1000, getgid: () => 1000, getegid: () => 1000, getgroups: () => [1000],
     platform: "linux",

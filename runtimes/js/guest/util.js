@@ -168,7 +168,7 @@
     return function (...args) {
       if (!warned.has(code ?? fn)) {
         warned.add(code ?? fn);
-        cloche.console.error(`(node:1) ${code ? `[${code}] ` : ""}DeprecationWarning: ${message}`);
+        cloche.process.emitWarning(message, "DeprecationWarning", code);
       }
       return new.target ? Reflect.construct(fn, args, new.target) : fn.apply(this, args);
     };

@@ -80,17 +80,23 @@ class _Reader:
                 made = self.line(ax, line, xnames, ynames)
                 if made:
                     series.append(made)
+        others = []
         for collection in ax.collections:
             if id(collection) not in done and collection.get_visible():
                 made = self.collection(ax, collection, xnames, ynames)
                 if made:
                     series.append(made)
+                elif len(collection.get_paths()):
+                    others.append(type(collection).__name__)
         for image in ax.images:
             series.append(self.matrix("image", image.get_array()))
         if not series and not ax.get_title() and not ax.has_data():
             return None
         kinds = list(dict.fromkeys(s["kind"] for s in series))
-        out = {"kind": kinds[0] if len(kinds) == 1 else "mixed" if kinds else "empty"}
+        others = list(dict.fromkeys(others))
+        out = {"kind": kinds[0] if len(kinds) == 1 else "mixed" if kinds else "other" if others else "empty"}
+        if others:
+            out["others"] = others  # what is drawn, too, and not told of
         if getattr(ax, "name", "") not in ("", "rectilinear"):
             out["projection"] = ax.name
         for key, text in (
