@@ -416,6 +416,10 @@
       } else {
         next.on("error", fail);
         source.pipe(next);
+        if (last && (next === cloche.process.stdout || next === cloche.process.stderr)) { // which never end
+          source.on("end", () => { if (!failed) done(); });
+          return next;
+        }
       }
       source = next;
     }
