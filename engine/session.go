@@ -109,13 +109,7 @@ func (s *Session) begun(ctx context.Context) (*Session, error) {
 }
 
 // begin is freeze for a sandbox that has not run.
-func (s *sandbox) begin() (*state, error) {
-	c, err := s.inst.Begin()
-	if err != nil {
-		return nil, err
-	}
-	return s.describe(c)
-}
+func (s *sandbox) begin() (*state, error) { return s.describe(s.inst.Begin()) }
 
 // session makes a session of a sandbox and its state, which it owns then. One that was not asked for by name is
 // transient: it is listed and stored nowhere.

@@ -238,6 +238,7 @@ func (l *Linear) Save() (*Delta, error) {
 		s.kept = make([]extent, 0, len(l.frozen.extents)+16)
 	}
 	err = l.eachChanged(s.stretch)
+	l.saves++
 	if err == nil && !s.fresh && l.frozen != nil && l.frozen.size == l.size {
 		return l.frozen.Retain(), l.watch(s.same)
 	}
@@ -396,14 +397,12 @@ func (l *Linear) Load(d *Delta) error {
 	l.grow(max(d.size, l.size))
 	l.private.known, l.written.known = false, false
 	l.setFrozen(d)
-	copied := 0
 	for _, e := range d.extents {
 		if !l.tryMap(a, e) {
 			copy(l.base[uint64(e.at)*hostPage:], a.page(e.slot, e.n))
-			copied += int(e.n)
 		}
 	}
-	return l.watch(copied)
+	return nil
 }
 
 // thaw takes back what Load and Save have mapped, and forgets what was saved.
@@ -412,6 +411,7 @@ func (l *Linear) thaw() error {
 		return nil
 	}
 	var errs []error
+	l.saves = 0
 	l.unwatch()
 	l.written.known = false
 	l.private.known = l.private.known && len(l.mapped) == 0
@@ -424,7 +424,7 @@ func (l *Linear) thaw() error {
 	return errors.Join(errs...)
 }
 
-// eachChanged calls do for stretches that hold every host page which was written since the last Save, Load or Watch, and
+// eachChanged calls do for stretches that hold every host page which was written since the last Save, Load or Begin, and
 // perhaps others.
 func (l *Linear) eachChanged(do func(offset, length uint64) error) error {
 	if !l.tracked() {
@@ -440,17 +440,14 @@ func (l *Linear) eachChanged(do func(offset, length uint64) error) error {
 	return list.each(do)
 }
 
-// Watch lets the system note from now on which pages are written, where it can, so that the next Save costs what is
-// written until then. The memory must be as New or Reset left it.
-//
-// It returns the delta that the memory is now: an empty one.
-func (l *Linear) Watch() (*Delta, error) {
+// Begin is Save for a memory that is as New or Reset left it: it returns an empty delta.
+func (l *Linear) Begin() *Delta {
 	if l.frozen == nil {
 		d := newDelta(&frozen{image: l.image, size: l.size})
 		l.setFrozen(d)
 		d.Release()
 	}
-	return l.frozen.Retain(), l.watch(int(pages(l.private.list)))
+	return l.frozen.Retain()
 }
 
 // Merge is newer with the pages of older that it does not have: the two parts that EachSince divides a delta into.

@@ -126,11 +126,7 @@ func TestSaveAgain(t *testing.T) {
 			cfg := memimage.Config{Image: im, Capacity: 400 * memimage.PageSize, Method: m}
 			r := rand.New(rand.NewPCG(9, uint64(m)))
 			a, b := newLinear(t, cfg), newLinear(t, cfg)
-			empty, err := a.Watch()
-			if err != nil {
-				t.Fatal(err)
-			}
-			empty.Release()
+			a.Begin().Release()
 			type state struct {
 				d    *memimage.Delta
 				want []byte

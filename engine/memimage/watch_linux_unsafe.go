@@ -22,8 +22,9 @@ import (
 //
 //	protected --written or first read--> unprotected --too many of them do not change--> protected
 const (
-	fewSame = 256
-	maxSame = 64
+	fewSame  = 256
+	maxSame  = 64
+	minSaves = 2 // before them none is watched: many a fork has one turn
 )
 
 // uffdioAPI is struct uffdio_api of linux/userfaultfd.h.
@@ -64,7 +65,7 @@ func (l *Linear) watch(unchanged int) error {
 	if l.watched {
 		most = maxSame
 	}
-	if unchanged <= most || l.method != Scan || watcher() < 0 {
+	if unchanged <= most || l.saves < minSaves || l.method != Scan || watcher() < 0 {
 		return nil
 	}
 	if !l.watched {

@@ -135,12 +135,8 @@ func (i *Instance) Save() (Checkpoint, error) {
 	return i.checkpoint(d), err
 }
 
-// Begin is Save for an instance that is new or was just reset: the checkpoint is the state that it was made from. The
-// next Save then costs what is written until then.
-func (i *Instance) Begin() (Checkpoint, error) {
-	d, err := i.linear.Watch()
-	return i.checkpoint(d), err
-}
+// Begin is Save for an instance that is new or was just reset: the checkpoint is the state that it was made from.
+func (i *Instance) Begin() Checkpoint { return i.checkpoint(i.linear.Begin()) }
 
 func (i *Instance) checkpoint(d *memimage.Delta) Checkpoint {
 	c := Checkpoint{Memory: d, Globals: make([]uint64, len(i.saved))}
