@@ -155,13 +155,13 @@ func (s Spec) imageEntry() Entry {
 
 // codeKey covers everything that the machine code depends on.
 func (s Spec) codeKey() string {
-	return Key(append([]string{MachineKey()}, s.codeParts()...)...)
+	return Key(append([]string{MachineKey(), fmt.Sprint("layout ", layout.Version)}, s.codeParts()...)...)
 }
 
 // codeParts is what the rewritten module is made of.
 func (s Spec) codeParts() []string {
 	return []string{
-		fmt.Sprint("rewriter ", rewrite.Version, " layout ", layout.Version), fmt.Sprintf("%+v", s.rewriteOptions()), s.Module, artifactKey(s.Artifacts[0]),
+		fmt.Sprint("rewriter ", rewrite.Version), fmt.Sprintf("%+v", s.rewriteOptions()), s.Module, artifactKey(s.Artifacts[0]),
 	}
 }
 

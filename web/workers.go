@@ -337,8 +337,11 @@ type passedBody struct {
 func (b *passedBody) Read(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.over.Load() {
+		return 0, http.ErrBodyReadAfterClose
+	}
 	_ = b.x.control.SetReadDeadline(time.Now().Add(b.x.s.cfg.BodyTimeout))
-	if b.over.Load() { // looked at after the deadline was set, so that that of stop is the last
+	if b.over.Load() { // since: stop waits for mu, and sets the deadline that stays
 		return 0, http.ErrBodyReadAfterClose
 	}
 	n, err := b.from.Read(p)

@@ -100,6 +100,11 @@ func (a *answers) inLine() bool {
 // Read implements [io.Reader]: a line, with its end.
 func (a *answers) Read(p []byte) (int, error) {
 	if a.rest == "" {
+		select {
+		case <-a.over: // or the next select might ask for a line that is not the program's
+			return 0, io.EOF
+		default:
+		}
 		a.mu.Lock()
 		prompt := strings.ToValidUTF8(a.begun, "")
 		a.mu.Unlock()

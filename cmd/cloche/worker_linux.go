@@ -43,7 +43,7 @@ func (a *app) openFront(s *web.Settings, cfg web.Config, noWall bool) (*backend,
 	}
 	most := cmp.Or(s.Workers.Max, maxWorkers)
 	if runs, sessions := shareOut(cfg.Keys, most, cmp.Or(cfg.MaxRuns, maxRuns), cmp.Or(cfg.MaxSessions, maxSessions)); runs > 0 || sessions > 0 {
-		cfg.Logger.Warn("the policies of keys with processes of their own allow more together than the server does", "class", "operation", "runs", runs, "sessions", sessions)
+		cfg.Logger.Warn("keys with processes of their own may have more together than the server allows", "class", "operation", "runs", runs, "sessions", sessions)
 	}
 	var srv *web.Server
 	fleet, err := workers.New(workers.Config{

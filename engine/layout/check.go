@@ -10,15 +10,15 @@ import (
 // control can take. It decodes the new one by itself and knows nothing of how it was made, but for the calls that are to be set.
 type checker struct {
 	old   *function
-	base  int // where it is in its executable
-	new   []byte
-	calls []fixup // of new, in order
+	base  int     // where it is in its executable
+	code  []byte  // of the new form
+	calls []fixup // of code, in order
 	pair  []int32 // by offset in old: the offset in new, plus 1
 	todo  [][2]int
 }
 
 func (c *checker) check(old *function, base int, code []byte, calls []fixup) error {
-	c.old, c.base, c.new, c.calls = old, base, code, calls
+	c.old, c.base, c.code, c.calls = old, base, code, calls
 	c.pair = append(c.pair[:0], make([]int32, len(old.code))...)
 	c.todo = append(c.todo[:0], [2]int{0, 0})
 	for len(c.todo) > 0 {
@@ -45,7 +45,7 @@ func (c *checker) walk(o, n int) error {
 			return err
 		}
 		if leaOld >= 0 && (atOld != o || a.kind != plain && a.kind != stop) {
-			return c.differs(o, n, "the address of a table that no jump follows")
+			return fmt.Errorf("%w: at %#x: the address of a table that no jump follows", ErrUnknown, o)
 		}
 		o, n = atOld, atNew
 		switch was := int(c.pair[o]) - 1; {
@@ -54,7 +54,9 @@ func (c *checker) walk(o, n int) error {
 		case was == n && leaOld < 0:
 			return nil
 		}
-		c.pair[o] = int32(n + 1)
+		if leaOld < 0 { // else the way from the lea is another one
+			c.pair[o] = int32(n + 1)
+		}
 		endOld, endNew := o+a.size, n+b.size
 		if a.kind != b.kind {
 			return c.differs(o, n, "another kind of instruction")
@@ -72,7 +74,7 @@ func (c *checker) walk(o, n int) error {
 			o, n = endOld, endNew
 			continue
 		}
-		if !equal(c.old.code[o:endOld], c.new[n:endNew], a.relative, b.relative) {
+		if !equal(c.old.code[o:endOld], c.code[n:endNew], a.relative, b.relative) {
 			return c.differs(o, n, "another instruction")
 		}
 		to, toNew := o+a.to, n+b.to
@@ -95,7 +97,7 @@ func (c *checker) walk(o, n int) error {
 			}
 		case to < c.old.pool:
 			leaOld, leaNew = to, toNew
-		case toNew < 0 || toNew > len(c.new) || !bytes.HasPrefix(c.new[toNew:], c.old.code[to:]):
+		case toNew < 0 || toNew > len(c.code) || !bytes.HasPrefix(c.code[toNew:], c.old.code[to:]):
 			return c.differs(o, n, "other constants")
 		}
 		o, n = endOld, endNew
@@ -113,11 +115,11 @@ func equal(a, b []byte, relative, relativeB int) bool {
 // table compares jump tables.
 func (c *checker) table(o, n int) error {
 	size := c.old.items[c.old.itemAt[o]-1].size
-	if n < 0 || n+size > len(c.new) {
+	if n < 0 || n+size > len(c.code) {
 		return c.differs(o, n, "no jump table")
 	}
 	for e := 0; e < size; e += 8 {
-		c.todo = append(c.todo, [2]int{tableEntry(c.old.code, o, e), tableEntry(c.new, n, e)})
+		c.todo = append(c.todo, [2]int{tableEntry(c.old.code, o, e), tableEntry(c.code, n, e)})
 	}
 	return nil
 }
@@ -134,16 +136,16 @@ func (c *checker) differs(o, n int, what string) error {
 
 // decode reads an instruction of the new code.
 func (c *checker) decode(at int) (instruction, error) {
-	if at < 0 || at >= len(c.new) {
+	if at < 0 || at >= len(c.code) {
 		return instruction{}, fmt.Errorf("%w: the code goes on at %#x, outside of the function", ErrDiffers, at)
 	}
-	return decode(c.new[at:])
+	return decode(c.code[at:])
 }
 
 // instruction is the one that begins at an offset.
 func (f *function) instruction(at int) (instruction, error) {
 	if at < 0 || at >= f.pool || f.itemAt[at] <= 0 || f.items[f.itemAt[at]-1].table != nil {
-		return instruction{}, fmt.Errorf("%w: the code goes on at %#x, where no instruction begins", ErrDiffers, at)
+		return instruction{}, fmt.Errorf("%w: the code goes on at %#x, where no instruction begins", ErrUnknown, at)
 	}
 	return f.items[f.itemAt[at]-1].instruction, nil
 }
@@ -157,5 +159,5 @@ func follow(read func(at int) (instruction, error), at int) (instruction, int, e
 		}
 		at += in.to
 	}
-	return instruction{}, 0, fmt.Errorf("%w: jumps without end", ErrDiffers)
+	return instruction{}, 0, fmt.Errorf("%w: jumps without end", ErrUnknown)
 }

@@ -119,13 +119,22 @@ func (f *function) connect() error {
 				return err
 			}
 		}
-		if to := it.at + it.to; it.kind == plain && it.relative != 0 && it.to != 0 && to < f.pool {
-			if k := f.itemAt[to] - 1; k < 0 || f.items[k].table == nil {
+		if to := it.at + it.to; it.kind == plain && it.relative != 0 && it.to != 0 {
+			if to >= len(f.code) {
+				return fmt.Errorf("%w: at %#x: the address of what is between functions", ErrUnknown, it.at)
+			}
+			if k := f.itemAt[to] - 1; to < f.pool && (k < 0 || f.items[k].table == nil) {
 				return fmt.Errorf("%w: at %#x: the address of code", ErrUnknown, it.at)
 			}
 		}
 		if it.goesOn() && i+1 == len(f.items) {
 			return fmt.Errorf("%w: the code ends at an instruction that goes on", ErrUnknown)
+		}
+	}
+	// A table that is longer than it seems would go on as instructions that nothing jumps to.
+	for i := range f.items {
+		if f.items[i].table != nil && i+1 < len(f.items) && !f.aimed[i+1] {
+			return fmt.Errorf("%w: at %#x: what follows a jump table is not reached", ErrUnknown, f.items[i+1].at)
 		}
 	}
 	return nil
@@ -135,7 +144,7 @@ func (f *function) connect() error {
 // table's last entry: mov reg, last; …; cmovae index, reg; lea; add; jmp.
 func (f *function) tableAt(at int) (int, error) {
 	reg := -1
-	for i := len(f.items) - 1; i >= max(0, len(f.items)-40); i-- {
+	for i := len(f.items) - 1; i >= max(0, len(f.items)-12); i-- {
 		b := f.bytes(&f.items[i])
 		rex := byte(0)
 		if b[0]&0xf0 == 0x40 {

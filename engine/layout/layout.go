@@ -66,6 +66,12 @@ func parse(file []byte) (*codeFile, error) {
 		return bad("what follows the code is not known")
 	}
 	f.code = body[:size]
+	if binary.LittleEndian.Uint32(body[size:]) != crc32.Checksum(f.code, castagnoli) {
+		return bad("the code is not what its checksum is of")
+	}
+	if n == 0 && size > 0 {
+		return bad("code of no function")
+	}
 	for i, at := range f.offsets {
 		if at < 0 || at > len(f.code) || i > 0 && at < f.offsets[i-1] || i == 0 && at != 0 {
 			return bad("the functions are not in order")

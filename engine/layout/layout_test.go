@@ -190,7 +190,7 @@ func TestUnknownFiles(t *testing.T) {
 	}
 }
 
-// FuzzRewrite: no file of code makes it panic or loop, and what it returns does the same.
+// FuzzRewrite: no file of code makes it panic or loop, or differ.
 func FuzzRewrite(f *testing.F) {
 	for _, module := range modules(f) {
 		f.Add(codeOf(f, module))

@@ -3,8 +3,8 @@ package layout
 import "encoding/binary"
 
 // cold finds the stretches of items that are to lie behind the rest: what a failed check of bounds does, growing the stack, and
-// refilling the fuel. Whether they are right decides nothing but speed. cold[i] is the index behind the stretch that begins
-// at item i, or 0.
+// refilling the fuel. Whether they are right decides nothing but speed. It gives by index of an item the index behind the stretch that
+// begins there, or 0.
 func (f *function) cold() []int {
 	ends := make([]int, len(f.items))
 	for i := 0; i+2 < len(f.items); i++ {
@@ -84,7 +84,7 @@ func (f *function) arrange() (order []int) {
 			continue
 		}
 		bytes := string(f.code[f.items[i].at : f.items[end-1].at+f.items[end-1].size])
-		if known, ok := first[bytes]; ok && f.self(i, end) {
+		if known, ok := first[bytes]; ok && f.movable(i, end) {
 			f.same[i] = known
 		} else {
 			first[bytes] = i
@@ -105,8 +105,8 @@ func (f *function) place(i int) int {
 	return i
 }
 
-// self tells whether the items mean the same wherever they lie, and are entered at the first alone.
-func (f *function) self(from, to int) bool {
+// movable tells whether the items mean the same wherever they lie, and are entered at the first alone.
+func (f *function) movable(from, to int) bool {
 	for i := from; i < to; i++ {
 		it := &f.items[i]
 		if i > from && f.aimed[i] || it.kind != plain && it.kind != stop || it.relative != 0 && it.to != 0 {

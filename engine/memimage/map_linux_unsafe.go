@@ -46,7 +46,7 @@ var bestMethod = sync.OnceValue(func() Method {
 		return Pagemap
 	}
 	defer func() { _ = unix.Munmap(probe) }()
-	if err := (&Linear{base: probe}).scan(0, hostPage, 0, pageIsFile|pageIsZero, 0, func(uint64, uint64) error { return nil }); err != nil {
+	if err := (&Linear{base: probe}).scan(0, hostPage, 0, 0, func(uint64, uint64) error { return nil }); err != nil {
 		// Without CAP_SYS_ADMIN the frame numbers are hidden but the flags are not.
 		return Pagemap
 	}
@@ -79,9 +79,9 @@ const scanRegions = 1024
 
 var regionPool = sync.Pool{New: func() any { r := make([]pageRegion, scanRegions); return &r }}
 
-// scan calls do for every stretch of pages in memory or swapped, between two offsets, that have one category and have none of others.
-// With scanProtect it protects them against writing. Telling the file's pages from others is most of what it costs.
-func (l *Linear) scan(from, to, category, none, flags uint64, do func(offset, length uint64) error) error {
+// scan calls do for every stretch of private pages (in memory or swapped, neither the file's nor the kernel's page of zeros) between two offsets that have
+// the categories too. With scanProtect it protects them against writing.
+func (l *Linear) scan(from, to, categories, flags uint64, do func(offset, length uint64) error) error {
 	f, err := pagemap()
 	if err != nil {
 		return err
@@ -93,7 +93,7 @@ func (l *Linear) scan(from, to, category, none, flags uint64, do func(offset, le
 		arg := pmScanArg{
 			flags: flags, start: at, end: end,
 			vec: uint64(uintptr(unsafe.Pointer(unsafe.SliceData(*regions)))), vecLen: uint64(len(*regions)),
-			categoryInverted: none, categoryMask: none | category,
+			categoryInverted: pageIsFile | pageIsZero, categoryMask: pageIsFile | pageIsZero | categories,
 			categoryAnyof: pageIsPresent | pageIsSwapped,
 		}
 		arg.size = uint64(unsafe.Sizeof(arg))
@@ -118,7 +118,7 @@ func (l *Linear) eachPrivate(from, to uint64, do func(offset, length uint64) err
 	if l.method == Pagemap {
 		return l.eachPrivateEntry(from, to, do)
 	}
-	return l.scan(from, to, 0, pageIsFile|pageIsZero, 0, do)
+	return l.scan(from, to, 0, 0, do)
 }
 
 // Flags of an entry of /proc/self/pagemap (Documentation/admin-guide/mm/pagemap.rst).

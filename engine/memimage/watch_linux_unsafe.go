@@ -10,17 +10,17 @@ import (
 )
 
 // Written pages are found by userfaultfd's asynchronous write protection (Linux 6.7, for any user): the first write to a
-// protected page takes a fault that the kernel answers alone, and PAGEMAP_SCAN then calls the page written. All pages that are mapped
-// are protected, so that whatever faults leaves a page that is not: looking for these costs little, as the file's need not be told
-// from private ones, and a fault that only read is found like one that wrote.
+// protected page takes a fault that the kernel answers alone, and PAGEMAP_SCAN then calls the page written. Only private pages are
+// protected and looked for, though telling them from the file's is most of what a look costs: the kernel may drop a page of the
+// file at any time, and a pageList asks for marks that stay.
 //
 // A fault costs about a microsecond, and a turn writes mostly to the pages that the last one wrote to. So pages
 // that were written stay unprotected and are compared at each Save, until more than maxSame of them did not
 // change; then all are protected anew. A memory with few private pages is not watched at all: all of them are compared.
 // Watching has its price, which comparing fewSame pages does not reach: the kernel no longer maps the neighbours of a page that is
-// read, and page tables are looked through at most Saves.
+// read, and a fault that has marked no page has all page tables looked through (see pageList).
 //
-//	protected --written or first read--> unprotected --too many of them do not change--> protected
+//	protected --written--> unprotected --too many of them do not change--> protected
 const (
 	fewSame  = 256
 	maxSame  = 64
@@ -75,7 +75,7 @@ func (l *Linear) watch(unchanged int) error {
 		}
 		l.watched, l.registered = true, true
 	}
-	if err := l.scan(0, l.size, pageIsWritten, 0, scanProtect, func(uint64, uint64) error { return nil }); err != nil {
+	if err := l.scan(0, l.size, pageIsWritten, scanProtect, func(uint64, uint64) error { return nil }); err != nil {
 		l.written.known = false
 		return err
 	}
@@ -94,8 +94,7 @@ func (l *Linear) unwatch() {
 	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(watcher()), ioctlUffdUnregister, uintptr(unsafe.Pointer(&arg))) // it was registered or it was not
 }
 
-// eachWritten is the [looker] for pages that are not protected: those that were written since, and those that were only read,
-// but for the first time.
+// eachWritten is the [looker] for private pages that are not protected.
 func (l *Linear) eachWritten(from, to uint64, do func(offset, length uint64) error) error {
-	return l.scan(from, to, pageIsWritten, 0, 0, do)
+	return l.scan(from, to, pageIsWritten, 0, do)
 }

@@ -101,9 +101,12 @@ func (f *hostFile) borrow(size int64) {
 		f.fs.grow.give(got)
 		return
 	}
+	if !f.fs.borrower.CompareAndSwap(nil, f.sharedFile) && f.fs.borrower.Load() != f.sharedFile {
+		f.fs.grow.give(n) // of two loans recall would know one
+		return
+	}
 	f.paid.bytes += n
 	f.inode.loan = loan{f.paid, f.fs.grow, n, reliedBytes}
-	f.fs.borrower.Store(f.sharedFile)
 }
 
 // recall asks for the size of the file that has a loan, if there is one and it is not f's, and ends the loan.

@@ -109,12 +109,11 @@ class _Later:
 
     def finish(self, session):
         """Runs what a program leaves behind; daemons end with it."""
-        for entry in sorted(self.waiting):
-            if not entry[2].daemon:
-                self.run(entry, None, _never)
-            elif not session:
-                self.waiting.remove(entry)
-        heapq.heapify(self.waiting)
+        # One that runs may run others meanwhile, and start more.
+        while entry := min((e for e in self.waiting if not e[2].daemon), default=None):
+            self.run(entry, None, _never)
+        if not session:
+            self.waiting.clear()
 
 
 later = _Later()
