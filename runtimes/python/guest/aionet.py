@@ -9,7 +9,7 @@ from .net import SSLSocket, socket
 
 
 # Libraries that do TLS between buffers of their own (anyio) send this instead of a handshake; what
-# follows is plain. The transport answers with how connecting went: a dot and its number, or why not and a line end.
+# follows is plain. The transport answers with how connecting went: a dot and its number, or why not.
 _TLS = b"\x16cloche-tls\n"
 _SAFE = b"."
 _greeted = weakref.WeakValueDictionary()  # number -> Transport
@@ -147,9 +147,7 @@ class Transport(asyncio.Transport):
                 reply = await calls.ask(host.FETCH, calls.payload({**head, "async": True}, body))
                 answer = wire.as_http(head["method"], reply, None)
             except host.Refused as e:
-                if e.name not in wire.ENDED:
-                    raise wire.error(e) from None
-                answer = wire.Incoming(wire.ENDED[e.name])
+                answer = wire.ended(e)
             self._answer = answer
             while part := await answer.next():
                 if self._closing:

@@ -8,7 +8,8 @@ the interpreter's own traps when it would have to wait, so Python ones stand in 
 """
 
 import _thread
-import heapq
+import bisect
+import functools
 import queue
 import sys
 import threading
@@ -63,7 +64,7 @@ class _Later:
 
     def add(self, thread, due):
         self.started += 1
-        heapq.heappush(self.waiting, (due, self.started, thread))
+        bisect.insort(self.waiting, (due, self.started, thread))
 
     def again(self):
         """Has the daemons that are parked begin again, as loops over a queue may, if there is something new for them."""
@@ -84,7 +85,6 @@ class _Later:
 
     def run(self, entry, until, come):
         self.waiting.remove(entry)
-        heapq.heapify(self.waiting)
         due, _, thread = entry
         self.below.append((until, come))
         work = {k: v for k, v in vars(thread).items() if k in ("_target", "_args", "_kwargs")}  # which it forgets when it ends
@@ -92,7 +92,7 @@ class _Later:
             if isinstance(thread, threading.Timer):
                 if not thread.finished.is_set() and (left := due - time.monotonic()) > 0:
                     sleep(left)
-                thread.interval = 0
+                thread.run = functools.partial(_ring, thread)
             _run_in_line(thread)
         except _Parked as e:
             if e.args:
@@ -110,10 +110,17 @@ class _Later:
     def finish(self, session):
         """Runs what a program leaves behind; daemons end with it."""
         # One that runs may run others meanwhile, and start more.
-        while entry := min((e for e in self.waiting if not e[2].daemon), default=None):
+        while entry := next((e for e in self.waiting if not e[2].daemon), None):
             self.run(entry, None, _never)
         if not session:
             self.waiting.clear()
+
+
+def _ring(timer):
+    """Timer.run without its wait, which is over: it would park a timer that comes due as the program's own wait ends."""
+    if not timer.finished.is_set():
+        timer.function(*timer.args, **timer.kwargs)
+    timer.finished.set()
 
 
 later = _Later()
@@ -250,11 +257,10 @@ def _thread_start(self):
         raise RuntimeError("thread.__init__() not called")
     if self._started.is_set():
         raise RuntimeError("threads can only be started once")
+    self._started.set()
     if type(self).run is threading.Timer.run:
-        self._started.set()
         later.add(self, time.monotonic() + self.interval)
     elif self.daemon:
-        self._started.set()
         later.add(self, time.monotonic())
     else:
         _run_in_line(self)
@@ -266,9 +272,8 @@ def _run_in_line(thread):
     ident = threading.get_ident()
     context = getattr(thread, "_context", None)
     thread._ident = ident
-    if not thread._started.is_set():
-        thread._started.set()
     threading._active[ident] = thread
+    done = True
     try:
         if context is None:
             thread.run()
@@ -276,7 +281,7 @@ def _run_in_line(thread):
             # A context can be entered once at a time; a thread may be started inside another.
             context.copy().run(thread.run)
     except _Parked:
-        thread._cloche_done = False
+        done = False
         raise
     except WaitsForever as e:
         raise RuntimeError(f"{_NO_THREADS}, and this one would wait for another: {e}") from None
@@ -287,7 +292,7 @@ def _run_in_line(thread):
         threading.excepthook(threading.ExceptHookArgs((type(e), e, tb, thread)))
     finally:
         threading._active[ident] = main
-        thread.__dict__.setdefault("_cloche_done", True)
+        thread._cloche_done = done
 
 
 def _thread_join(self, timeout=None):
@@ -302,7 +307,7 @@ def _thread_join(self, timeout=None):
     if timeout is None:
         later.run_this(self)
         if self.is_alive():
-            _wait(None, "a thread that waits for ever")
+            _wait(None, "a thread that waits for ever", lambda: not self.is_alive())
     else:
         _pass_time(max(timeout, 0), lambda: not self.is_alive())
 

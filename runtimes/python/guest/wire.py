@@ -29,7 +29,7 @@ def _milliseconds(timeout):
     return min(max(int(timeout * 1000), 1), 2**31)
 
 
-def error(refused):
+def _error(refused):
     """The OSError for what the host did not do, in the words of the C library where it has some."""
     name, text = refused.name, str(refused)
     if name == "PermissionError" and "not offered" in text:
@@ -45,7 +45,7 @@ def error(refused):
         return sys.modules["ssl"].SSLCertVerificationError(1, text)
     if name == "TLSError":
         return sys.modules["ssl"].SSLError(1, f"[SSL] {text}")
-    if name in ENDED:
+    if name in _ENDED:
         return ConnectionResetError(errno.ECONNRESET, "Connection reset by peer")
     if name == "ConnectionRefusedError":
         return ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused")
@@ -55,7 +55,7 @@ def error(refused):
 
 
 # What a socket shows as its end: the library that reads it knows best what is missing.
-ENDED = {"ConnectionResetError": b"", "ProtocolError": b"the answer is not HTTP\r\n\r\n"}
+_ENDED = {"ConnectionResetError": b"", "ProtocolError": b"the answer is not HTTP\r\n\r\n"}
 
 
 def _reaching(scheme, address, timeout):
@@ -72,7 +72,7 @@ def connect(scheme, address, timeout=None):
     try:
         host.call(host.FETCH, calls.payload(_reaching(scheme, address, timeout)))
     except host.Refused as e:
-        raise error(e) from None
+        raise _error(e) from None
 
 
 async def reach(scheme, address):
@@ -80,7 +80,7 @@ async def reach(scheme, address):
     try:
         await calls.ask(host.FETCH, calls.payload({**_reaching(scheme, address, None), "async": True}))
     except host.Refused as e:
-        raise error(e) from None
+        raise _error(e) from None
 
 
 def _named(name):
@@ -138,8 +138,8 @@ class Incoming:
 
     def _fail(self, refused):
         self._data, self._at, self._stream = b"", 0, 0
-        if refused.name not in ENDED:
-            raise error(refused) from None
+        if refused.name not in _ENDED:
+            raise _error(refused) from None
 
     async def next(self):
         """What comes next, on an event loop; nothing at the end."""
@@ -158,6 +158,13 @@ class Incoming:
             calls.cancel(stream)
 
     __del__ = close
+
+
+def ended(refused):
+    """What a connection gives of a request that was refused: how it ends, or an error."""
+    if refused.name not in _ENDED:
+        raise _error(refused) from None
+    return Incoming(_ENDED[refused.name])
 
 
 class Exchange:
@@ -197,9 +204,7 @@ class Exchange:
                 reply = host.call(host.FETCH, calls.payload(head, body))
                 self._in = as_http(head["method"], reply, self.timeout)
             except host.Refused as e:
-                if e.name not in ENDED:
-                    raise error(e) from None
-                self._in = Incoming(ENDED[e.name])
+                self._in = ended(e)
         except TimeoutError as e:
             self._error = e  # told to whoever reads the answer, as elsewhere
         except OSError as e:

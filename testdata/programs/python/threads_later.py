@@ -141,3 +141,20 @@ else:
 threading.Timer(0.01, print, ["a timer that was left"]).start()
 threading.Thread(target=time.sleep, args=(3600,), daemon=True).start()
 print("at the end")
+
+# A worker that was parked, went on and came to its end is over for whoever joins it.
+tasks = queue.Queue()
+
+
+def until_none():
+    while tasks.get() is not None:
+        tasks.task_done()
+
+
+worker = threading.Thread(target=until_none, daemon=True)
+worker.start()
+tasks.put(1)
+tasks.join()
+tasks.put(None)
+worker.join()
+assert not worker.is_alive()
