@@ -328,6 +328,9 @@ func TestWorkerReplaced(t *testing.T) {
 		if err := syscall.Kill(list[0], syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
+		for runs(list[0]) { // until then a thread of it may read a request and say so, which is lost then
+			time.Sleep(100 * time.Microsecond)
+		}
 		for range 3 {
 			idle.Go(func() { s.executeAs(t, ann, engine.JavaScript, "2") })
 		}
@@ -338,6 +341,19 @@ func TestWorkerReplaced(t *testing.T) {
 		t.Error("the workers did not end")
 	}
 	s.stop(t)
+}
+
+// runs tells whether a process has a thread that has not ended yet.
+func runs(pid int) bool {
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	if err != nil {
+		panic(err)
+	}
+	return slices.ContainsFunc(threads, func(name string) bool {
+		stat, err := os.ReadFile(name)
+		_, state, _ := bytes.Cut(stat, []byte(") "))
+		return err == nil && len(state) > 0 && !bytes.ContainsRune([]byte("ZX"), rune(state[0]))
+	})
 }
 
 // TestWorkerStreams: streams and WebSockets pass through the front as they happen, and a client that leaves ends its
