@@ -14,24 +14,12 @@ import (
 
 	"github.com/cloche-dev/cloche/engine"
 	"github.com/cloche-dev/cloche/hostfuncs/fetch"
+	"github.com/cloche-dev/cloche/hostfuncs/fetch/fetchtest"
 )
 
 // badSite is a server of bytes: what it answers to a path is what no HTTP library would write. The URL of nobody follows.
 func badSite(t *testing.T) (url, nobody string, allowed *fetch.Policy) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go answerBadly(c)
-		}
-	}()
+	address := fetchtest.Listen(t, answerBadly)
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +29,7 @@ func badSite(t *testing.T) (url, nobody string, allowed *fetch.Policy) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return "http://" + l.Addr().String(), "http://" + closed.Addr().String(), &fetch.Policy{Allow: []fetch.Pattern{p}}
+	return "http://" + address, "http://" + closed.Addr().String(), &fetch.Policy{Allow: []fetch.Pattern{p}}
 }
 
 func answerBadly(c net.Conn) {

@@ -36,9 +36,8 @@ func Serve(t testing.TB) (url string) {
 	})
 }
 
-// Raw starts a server on the loopback address that answers by writing bytes. Its connections end with an answer, unless the path ends
-// with -again, and with the test.
-func Raw(t testing.TB, answer func(net.Conn, *http.Request)) (url string) {
+// Listen serves each connection to a loopback address, which ends with the test at the latest.
+func Listen(t testing.TB, serve func(net.Conn)) (address string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -55,10 +54,16 @@ func Raw(t testing.TB, answer func(net.Conn, *http.Request)) (url string) {
 				<-done
 				c.Close()
 			}()
-			go serve(c, answer)
+			go serve(c)
 		}
 	}()
-	return "http://" + l.Addr().String()
+	return l.Addr().String()
+}
+
+// Raw starts a server on the loopback address that answers by writing bytes. Its connections end with an answer, unless the path ends
+// with -again, and with the test.
+func Raw(t testing.TB, answer func(net.Conn, *http.Request)) (url string) {
+	return "http://" + Listen(t, func(c net.Conn) { serve(c, answer) })
 }
 
 // serve answers the requests of a connection. What the client still sends is read, so that the end of the connection is one and no
