@@ -77,7 +77,7 @@ func (s *Session) remember(e *HistoryEntry) {
 	budget := cmp.Or(s.sb.opts.HistoryBytes, defaultHistory) // negative: nothing is held
 	// What the state before does not share with one is at most what that one has changed; so the oldest costs nothing beside the others.
 	for len(s.past) > 1 && (budget < 0 || s.held-s.past[0].Bytes > uint64(budget) || len(s.past) > maxHistory) {
-		s.forgetFirst(1)
+		s.forgetFirst()
 	}
 }
 
@@ -88,14 +88,12 @@ func (s *Session) forgetSuspended(turn int) {
 	}
 }
 
-// forgetFirst drops the n oldest states. Preconditions: infoMu is held.
-func (s *Session) forgetFirst(n int) {
-	for _, m := range s.past[:n] {
-		s.held -= m.Bytes
-		m.st.release()
-	}
-	clear(s.past[:n])
-	s.past = s.past[n:]
+// forgetFirst drops the oldest state. Preconditions: infoMu is held.
+func (s *Session) forgetFirst() {
+	s.held -= s.past[0].Bytes
+	s.past[0].st.release()
+	s.past[0] = nil
+	s.past = s.past[1:]
 }
 
 // forget drops all states from the nth on.

@@ -259,26 +259,20 @@ const maxDigits = 4300
 
 // hasLongWhole says whether JSON has a whole number of more digits than Python reads.
 func hasLongWhole(text []byte) bool {
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '"':
-			for i++; text[i] != '"'; i++ {
-				if text[i] == '\\' {
-					i++
-				}
-			}
-		case '0' <= c && c <= '9':
-			n := bytes.IndexFunc(text[i:], func(r rune) bool { return !strings.ContainsRune("0123456789.eE+-", r) })
-			if n < 0 {
-				n = len(text) - i
-			}
-			if n > maxDigits && !bytes.ContainsAny(text[i:i+n], ".eE") {
-				return true
-			}
-			i += n - 1
+	if len(text) <= maxDigits {
+		return false
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	for {
+		token, err := d.Token()
+		if err != nil {
+			return false // the end: it is valid
+		}
+		if n, ok := token.(json.Number); ok && len(n) > maxDigits && !strings.ContainsAny(n.String(), ".eE") {
+			return true
 		}
 	}
-	return false
 }
 
 func defaultName(language string, number int) string {

@@ -185,6 +185,18 @@ func TestSnapshotRefused(t *testing.T) {
 	}
 }
 
+// copiesOf are the session, two forks of it and two sessions that a snapshot of it was restored to.
+func copiesOf(t *testing.T, s *engine.Session) []*engine.Session {
+	t.Helper()
+	file := written(t, s)
+	forks, err := s.Fork(context.Background(), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { forks[0].Close(); forks[1].Close() })
+	return []*engine.Session{s, forks[0], forks[1], restored(t, testEngine(t), file), restored(t, testEngine(t), file)}
+}
+
 // Copies must not share what they draw, whatever made it; with a seed of its own a program repeats.
 func TestCopiesDrawApart(t *testing.T) {
 	for _, tt := range []struct{ language, before, draw string }{
@@ -198,15 +210,8 @@ func TestCopiesDrawApart(t *testing.T) {
 		if res := turn(t, s, engine.Turn{Code: tt.before}); res.Status != engine.StatusOK {
 			t.Fatalf("%+v", res.Error)
 		}
-		file := written(t, s)
-		forks, err := s.Fork(context.Background(), 2)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer forks[0].Close()
-		defer forks[1].Close()
 		seen := map[string]int{}
-		for _, c := range []*engine.Session{s, forks[0], forks[1], restored(t, testEngine(t), file), restored(t, testEngine(t), file)} {
+		for _, c := range copiesOf(t, s) {
 			res := turn(t, c, engine.Turn{Code: tt.draw})
 			if res.Status != engine.StatusOK {
 				t.Fatalf("%s: %+v", tt.language, res.Error)
@@ -252,15 +257,8 @@ Leaves.armed = True; redone.normal()`})
 		if res.Status != engine.StatusOK {
 			t.Fatalf("%s: %+v", tt.name, res.Error)
 		}
-		file := written(t, s)
-		forks, err := s.Fork(context.Background(), 2)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer forks[0].Close()
-		defer forks[1].Close()
 		want, drawn := "", map[string]bool{}
-		for _, c := range []*engine.Session{s, forks[0], forks[1], restored(t, testEngine(t), file)} {
+		for _, c := range copiesOf(t, s) {
 			res := turn(t, c, engine.Turn{Code: "print(" + tt.draw + ")"})
 			if want == "" {
 				want = res.Stdout

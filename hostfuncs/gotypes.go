@@ -104,7 +104,7 @@ func (g *goTypes) value(t reflect.Type) (*jsonschema.Schema, error) {
 		if bits := t.Bits(); bits < 64 {
 			s.Maximum = new(math.Ldexp(1, bits) - 1)
 		}
-	case kind == reflect.Slice && t.Elem().Kind() == reflect.Uint8 && !implements(t.Elem(), jsonMarshaler) && !implements(t.Elem(), textMarshaler):
+	case kind == reflect.Slice && t.Elem().Kind() == reflect.Uint8 && !writesItself(t.Elem()):
 		s.Types, s.ContentEncoding, s.Description = []string{"null", "string"}, "base64", "base64"
 	case kind == reflect.Slice, kind == reflect.Array:
 		return g.list(t)

@@ -447,15 +447,12 @@ func fdWrite(ctx context.Context, s *State, m guestMemory, p []uint64) Errno {
 			return n, err
 		})
 	}
-	if d.flags&(fdflagDsync|fdflagSync) != 0 {
-		errno = syncWrite(d, h, n, errno)
-	}
-	return s.finish(result, n, errno)
+	return s.finish(result, n, syncWrite(d, h, n, errno))
 }
 
-// syncWrite brings n written bytes to stable storage, as the descriptor's flags want it.
+// syncWrite brings n written bytes to stable storage if the descriptor's flags want it.
 func syncWrite(d *descriptor, h *vfs.Handle, n int, errno Errno) Errno {
-	if n > 0 {
+	if n > 0 && d.flags&(fdflagDsync|fdflagSync) != 0 {
 		if e := toErrno(h.Sync(d.flags&fdflagSync == 0)); errno == ErrnoSuccess {
 			errno = e
 		}
@@ -520,10 +517,7 @@ func fdPwrite(ctx context.Context, s *State, m guestMemory, p []uint64) Errno {
 		return errno
 	}
 	n, errno := s.eachPiece(ctx, h, int64(p[3]), (*vfs.Handle).WriteAt)
-	if d.flags&(fdflagDsync|fdflagSync) != 0 {
-		errno = syncWrite(d, h, n, errno)
-	}
-	return s.finish(result, n, errno)
+	return s.finish(result, n, syncWrite(d, h, n, errno))
 }
 
 // fdPrestatGet implements fd_prestat_get: fd, result offset of a prestat (8 bytes): 0 tag u8 (0) | 4 length u32.

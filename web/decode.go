@@ -168,8 +168,9 @@ func decodeJSON(body []byte, v any) error {
 
 // wrongType says what a value is that cannot become a part of a t, and what it must be.
 func wrongType(e *json.UnmarshalTypeError, t reflect.Type) error {
-	name, want := cmp.Or(fieldPath(e.Field), "the body"), kindOf(e.Type)
-	if in := typeAt(t, fieldPath(e.Field)); in != e.Type && in != nil && (in.Kind() == reflect.Slice || in.Kind() == reflect.Map) {
+	path := fieldPath(e.Field)
+	name, want := cmp.Or(path, "the body"), kindOf(e.Type)
+	if in := typeAt(t, path); in != e.Type && in != nil && (in.Kind() == reflect.Slice || in.Kind() == reflect.Map) {
 		name = "each of " + name
 	}
 	if number, ok := strings.CutPrefix(e.Value, "number "); ok {

@@ -88,7 +88,7 @@ func (f single) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // bothWays runs a test with a server that runs programs itself, and with one that passes requests on to it.
 func bothWays(t *testing.T, change func(*web.Config), test func(t *testing.T, s *server)) {
-	way := func(change func(*web.Config)) func(*testing.T) {
+	way := func(change func(*web.Config), test func(*testing.T, *server)) func(*testing.T) {
 		return func(t *testing.T) {
 			s, stop := listen(t, change, web.ServeOptions{})
 			defer func() {
@@ -99,14 +99,8 @@ func bothWays(t *testing.T, change func(*web.Config), test func(t *testing.T, s 
 			test(t, s)
 		}
 	}
-	t.Run("itself", way(change))
-	t.Run("workers", func(t *testing.T) {
-		behind, stop := listen(t, change, web.ServeOptions{})
-		defer func() {
-			if err := stop(); err != nil {
-				t.Error(err)
-			}
-		}()
+	t.Run("itself", way(change, test))
+	t.Run("workers", way(change, func(t *testing.T, behind *server) {
 		to, err := url.Parse(behind.url)
 		if err != nil {
 			t.Fatal(err)
@@ -114,6 +108,6 @@ func bothWays(t *testing.T, change func(*web.Config), test func(t *testing.T, s 
 		way(func(c *web.Config) {
 			change(c)
 			c.Engine, c.Workers = nil, single{to}
-		})(t)
-	})
+		}, test)(t)
+	}))
 }

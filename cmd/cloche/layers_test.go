@@ -17,8 +17,8 @@ const module = "github.com/cloche-dev/cloche"
 // others of ours; see STYLE in CONTRIBUTING.md. A name stands for the folder and, unless one of them is named itself,
 // for those below it.
 var layers = [][]string{
-	{"limits", "engine/wasmbin", "engine/layout", "engine/memimage", "engine/pool"},
-	{"engine/rewrite", "wasi/vfs"},
+	{"limits", "engine/wasmbin", "engine/parallel", "engine/memimage", "engine/pool"},
+	{"engine/rewrite", "engine/layout", "wasi/vfs"},
 	{"engine/vm", "wasi", "hostfuncs"},
 	{"runtimes"},
 	{"runtimes/python", "runtimes/js"},

@@ -90,10 +90,11 @@ func (l *lesson) policy() ([]byte, error) {
 		"output": size(l.usage.OutputBytes, otherFactor, 1), "host_calls": int64(max(otherFactor*l.usage.HostCalls, 10)),
 	}
 	// Nobody counts how much of these was used, so more than the usual is kept.
-	if given, usual := l.given.limits, limits.Default(); given.ResultBytes > usual.ResultBytes {
+	given, usual := l.given.limits, limits.Default()
+	if given.ResultBytes > usual.ResultBytes {
 		bounds["results"] = int64(given.ResultBytes)
 	}
-	if given, usual := l.given.limits, limits.Default(); given.OpenFiles > usual.OpenFiles {
+	if given.OpenFiles > usual.OpenFiles {
 		bounds["open_files"] = int64(given.OpenFiles)
 	}
 	doc := map[string]any{"limits": bounds}

@@ -80,7 +80,7 @@ func padding(code []byte) bool { return len(code) < 16 && len(bytes.Trim(code, "
 
 // refers notes what an instruction takes the address of, or reads: itself, a table or constants behind the code.
 func (f *function) refers(it *item) error {
-	if it.kind != plain || it.relative == 0 || it.to == 0 {
+	if !it.hasData() {
 		return nil
 	}
 	to := it.at + it.to
@@ -119,7 +119,7 @@ func (f *function) connect() error {
 				return err
 			}
 		}
-		if to := it.at + it.to; it.kind == plain && it.relative != 0 && it.to != 0 {
+		if to := it.at + it.to; it.hasData() {
 			if to >= len(f.code) {
 				return fmt.Errorf("%w: at %#x: the address of what is between functions", ErrUnknown, it.at)
 			}

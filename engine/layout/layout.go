@@ -11,14 +11,14 @@ package layout
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"runtime"
 	"sort"
-	"sync"
-	"sync/atomic"
+
+	"github.com/cloche-dev/cloche/engine/parallel"
 )
 
 // Version changes whenever the same code may give another order. It goes into cache keys.
@@ -109,7 +109,8 @@ func Rewrite(file []byte) ([]byte, error) {
 		return nil, err
 	}
 	codes, calls := make([][]byte, len(from.offsets)), make([][]fixup, len(from.offsets))
-	err = each(len(from.offsets), func() func(int) error {
+	unknown := make([]error, len(from.offsets)) // apart, so that none hides that another function differs
+	err = parallel.Each(len(from.offsets), func() func(int) error {
 		f := function{same: map[int]int{}}
 		var c checker
 		return func(i int) error {
@@ -120,12 +121,15 @@ func Rewrite(file []byte) ([]byte, error) {
 				err = c.check(&f, from.offsets[i], codes[i], calls[i])
 			}
 			if err != nil {
-				return fmt.Errorf("function %d: %w", i, err)
+				err = fmt.Errorf("function %d: %w", i, err)
 			}
-			return nil
+			if errors.Is(err, ErrUnknown) {
+				unknown[i], err = err, nil
+			}
+			return err
 		}
 	})
-	if err != nil {
+	if err = cmp.Or(err, cmp.Or(unknown...)); err != nil {
 		return nil, err
 	}
 	to, err := from.link(codes, calls)
@@ -162,25 +166,4 @@ func (f *codeFile) link(codes [][]byte, calls [][]fixup) (*codeFile, error) {
 func (f *codeFile) functionAt(at int) (int, bool) {
 	i := sort.SearchInts(f.offsets, at)
 	return i, i < len(f.offsets) && f.offsets[i] == at
-}
-
-// each does something for the numbers up to n, on all processors. A worker has memory of its own, which start makes.
-func each(n int, start func() func(int) error) error {
-	var next atomic.Int64
-	errs := make([]error, runtime.GOMAXPROCS(0))
-	var wg sync.WaitGroup
-	for w := range errs {
-		wg.Go(func() {
-			do := start()
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				if err := do(i); err != nil {
-					errs[w] = err
-					next.Store(int64(n))
-					return
-				}
-			}
-		})
-	}
-	wg.Wait()
-	return errors.Join(errs...)
 }

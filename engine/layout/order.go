@@ -109,7 +109,7 @@ func (f *function) place(i int) int {
 func (f *function) movable(from, to int) bool {
 	for i := from; i < to; i++ {
 		it := &f.items[i]
-		if i > from && f.aimed[i] || it.kind != plain && it.kind != stop || it.relative != 0 && it.to != 0 {
+		if i > from && f.aimed[i] || it.kind != plain && it.kind != stop || it.hasData() {
 			return false
 		}
 	}
@@ -205,7 +205,7 @@ func (f *function) putTogether(base int) (code []byte, calls []fixup) {
 			}
 		case it.kind == call:
 			calls = append(calls, fixup{at: o.at + it.relative, target: base + it.at + it.to})
-		case it.relative != 0 && it.to != 0:
+		case it.hasData():
 			to := pool + it.at + it.to - f.pool
 			if it.at+it.to < f.pool {
 				to = where[f.itemAt[it.at+it.to]-1]

@@ -30,6 +30,9 @@ type instruction struct {
 	to int
 }
 
+// hasData tells whether the instruction reads data, or takes its address, by where it lies from there.
+func (in *instruction) hasData() bool { return in.kind == plain && in.relative != 0 && in.to != 0 }
+
 // decode reads the instruction at the start of code.
 func decode(code []byte) (in instruction, err error) {
 	x, err := x86asm.Decode(code, 64)

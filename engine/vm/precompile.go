@@ -55,7 +55,7 @@ func layOut(path string) (bool, error) {
 		return false, err
 	}
 	code, err = layout.Rewrite(code)
-	if errors.Is(err, layout.ErrUnknown) && !errors.Is(err, layout.ErrDiffers) {
+	if errors.Is(err, layout.ErrUnknown) {
 		return false, nil
 	}
 	if err != nil {

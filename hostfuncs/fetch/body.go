@@ -7,11 +7,12 @@ import (
 	"compress/zlib"
 	"errors"
 	"fmt"
-	"github.com/cloche-dev/cloche/limits"
 	"io"
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/cloche-dev/cloche/limits"
 )
 
 // errCoding is of a body that is coded in a way that is not undone here.

@@ -122,7 +122,7 @@ func (j *journey) connect(ctx context.Context, payload int) ([]byte, error) {
 func (j *journey) reach(ctx context.Context, t target, v verdict) error {
 	c := j.client
 	if err := c.budget.enter(ctx); err != nil {
-		return j.client.failed(ctx, err, false)
+		return c.failed(ctx, err, false)
 	}
 	defer c.budget.leave()
 	d := &dialer{policy: c.policy, open: v.open, connections: c.connections}
@@ -144,9 +144,5 @@ func (j *journey) unreached(ctx context.Context, t target, v verdict, err error)
 		return nil // as above
 	}
 	j.hop(hostfuncs.HTTPRequest{Method: methodConnect, URL: j.client.shown(t.origin()), Allowed: true, Reason: v.rule})
-	err = j.client.failed(ctx, err, false)
-	if refusal, ok := errors.AsType[*hostfuncs.Refusal](err); ok {
-		j.last(func(r *hostfuncs.HTTPRequest) { r.Reason = refusal.Message })
-	}
-	return err
+	return j.noted(j.client.failed(ctx, err, false))
 }

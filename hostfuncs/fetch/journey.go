@@ -81,7 +81,7 @@ func (j *journey) work(ctx context.Context) (first []byte, err error) {
 		}
 	}()
 	if err := c.budget.enter(all); err != nil {
-		return nil, j.client.failed(all, err, false)
+		return nil, c.failed(all, err, false)
 	}
 	defer c.budget.leave()
 	res, err := j.follow(all)
@@ -89,10 +89,7 @@ func (j *journey) work(ctx context.Context) (first []byte, err error) {
 		return nil, err
 	}
 	first, err = j.receive(all, res, stop)
-	if refusal, ok := errors.AsType[*hostfuncs.Refusal](err); ok {
-		j.last(func(r *hostfuncs.HTTPRequest) { r.Reason = refusal.Message })
-	}
-	return first, err
+	return first, j.noted(err)
 }
 
 // follow sends the request, and follows redirects as the program wants.
@@ -152,11 +149,21 @@ func isRedirect(status int) bool {
 	return false
 }
 
+// noted is err, which is also in the record of the newest hop if it is what the program is told.
+func (j *journey) noted(err error) error {
+	if refusal, ok := errors.AsType[*hostfuncs.Refusal](err); ok {
+		j.last(func(r *hostfuncs.HTTPRequest) {
+			r.Allowed, r.Reason = refusal.Name != "PermissionError", refusal.Message
+		})
+	}
+	return err
+}
+
 // send makes one hop.
 func (j *journey) send(ctx context.Context, method string, t target, header http.Header, body []byte) (res *http.Response, err error) {
 	c := j.client
 	if err := ctx.Err(); err != nil {
-		return nil, j.client.failed(ctx, err, false)
+		return nil, c.failed(ctx, err, false)
 	}
 	v := c.policy.judge(method, t)
 	if !v.allowed {
@@ -164,8 +171,7 @@ func (j *journey) send(ctx context.Context, method string, t target, header http
 	}
 	j.hop(hostfuncs.HTTPRequest{Method: method, URL: c.shown(t.String()), Allowed: true, Reason: v.rule, RequestBytes: len(body)})
 	if err := c.budget.take(uint64(len(body))); err != nil {
-		j.last(func(r *hostfuncs.HTTPRequest) { r.Reason = c.seen(err).Message })
-		return nil, err
+		return nil, j.noted(err)
 	}
 	path, err := url.PathUnescape(t.path)
 	if err != nil {
@@ -202,11 +208,7 @@ func (j *journey) send(ctx context.Context, method string, t target, header http
 		}
 	}
 	if err != nil {
-		err = j.client.failed(ctx, err, connected)
-		if b, ok := errors.AsType[*hostfuncs.Refusal](err); ok {
-			j.last(func(r *hostfuncs.HTTPRequest) { r.Allowed, r.Reason = b.Name != "PermissionError", b.Message })
-		}
-		return nil, err
+		return nil, j.noted(c.failed(ctx, err, connected))
 	}
 	j.last(func(r *hostfuncs.HTTPRequest) { r.Status = res.StatusCode })
 	return res, nil

@@ -313,7 +313,7 @@ func (in *interp) install() error {
 	return nil
 }
 
-// evalModule is the flag of JS_Eval for an ES module (quickjs.h, JS_EVAL_TYPE_MODULE).
+// evalModule is the flag of JS_Eval2 for an ES module (quickjs.h, JS_EVAL_TYPE_MODULE).
 const evalModule = 1
 
 // installModule evaluates the ES module node:name, so that an import finds it loaded.

@@ -12,14 +12,6 @@ var (
 	prefixWords  = wordSet("new typeof void delete await")
 )
 
-func wordSet(words string) map[string]bool {
-	set := map[string]bool{}
-	for word := range strings.FieldsSeq(words) {
-		set[word] = true
-	}
-	return set
-}
-
 // excess says why a source is not given to the parser, and where.
 type excess struct {
 	line int // from 1; 0: it can be

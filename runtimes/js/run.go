@@ -13,7 +13,7 @@ import (
 	"github.com/cloche-dev/cloche/runtimes"
 )
 
-// Flags of JS_Eval (quickjs.h, JS_EVAL_*).
+// Flags of JS_Eval2 (quickjs.h, JS_EVAL_*).
 const (
 	evalStrict      = 1 << 3
 	evalCompileOnly = 1 << 5

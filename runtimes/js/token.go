@@ -64,12 +64,16 @@ func (s *scanner) lineOf(at int) int {
 	return s.line + 1
 }
 
-// wordsBeforeExpression may be followed by a regular expression.
-var wordsBeforeExpression = map[string]bool{
-	"return": true, "typeof": true, "instanceof": true, "in": true, "of": true, "new": true, "delete": true,
-	"void": true, "throw": true, "case": true, "do": true, "else": true, "yield": true, "await": true, "default": true,
-	"extends": true, "export": true, "import": true,
+func wordSet(words string) map[string]bool {
+	set := map[string]bool{}
+	for word := range strings.FieldsSeq(words) {
+		set[word] = true
+	}
+	return set
 }
+
+// wordsBeforeExpression may be followed by a regular expression.
+var wordsBeforeExpression = wordSet("return typeof instanceof in of new delete void throw case do else yield await default extends export import")
 
 // next reads a token and keeps track of brackets.
 func (s *scanner) next() token {
@@ -155,9 +159,7 @@ func (s *scanner) eitherWay(newline bool) bool {
 	return newline && s.value
 }
 
-var maybeNames = map[string]bool{
-	"of": true, "await": true, "yield": true, "break": true, "continue": true, "debugger": true, "async": true, "as": true, "satisfies": true,
-}
+var maybeNames = wordSet("of await yield break continue debugger async as satisfies")
 
 const lineBreaks = "\n\r\u2028\u2029"
 

@@ -133,13 +133,10 @@
         this.start();
       }
     }
-    on(name, fn) {
-      this.addEventListener(name, (event) => fn(name === "message" ? event.data : event));
-      if (name === "message") this.start();
-      return this;
-    }
-    once(name, fn) {
-      this.addEventListener(name, (event) => fn(name === "message" ? event.data : event), { once: true });
+    on(name, fn) { return this.#listen(name, fn); }
+    once(name, fn) { return this.#listen(name, fn, { once: true }); }
+    #listen(name, fn, options) {
+      this.addEventListener(name, (event) => fn(name === "message" ? event.data : event), options);
       if (name === "message") this.start();
       return this;
     }
