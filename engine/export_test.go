@@ -100,6 +100,21 @@ func Awake(e *Engine) (n int) {
 	return n
 }
 
+// Hibernate leaves a session to the store, in which no turn runs, as the engine does after Config.HibernateAfter.
+func Hibernate(s *Session) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.asleep {
+		return nil
+	}
+	s.filesMu.Lock()
+	defer s.filesMu.Unlock()
+	if err := s.persist(); err != nil {
+		return err
+	}
+	return s.drop()
+}
+
 // InstanceOf is the instance that a session has, nil when it has none.
 func InstanceOf(s *Session) *vm.Instance {
 	s.mu.Lock()

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -36,14 +38,24 @@ func (p modelPoint) clone() modelPoint { return modelPoint{maps.Clone(p.is), p.w
 // modelled is a session beside what it must be.
 type modelled struct {
 	s        *engine.Session
-	rollback bool // turns are transactions
+	rollback bool       // turns are transactions
+	start    modelState // what a reset leads to: nothing, or what its template brings
 	now      modelPoint
 	at       map[int]modelPoint // after each turn
 }
 
-const modelSlots = 5
+// modelWorld is what all sessions share, which no rollback of theirs takes back and no copy of theirs copies.
+type modelWorld struct {
+	board string // what the file in the shared folder holds
+	box   []int  // the messages in the channel, which has room for boxRoom
+}
 
-// show prints all that a session of the model can hold.
+const (
+	modelSlots = 5
+	boxRoom    = 3
+)
+
+// show prints all that a session of the model can hold, and what it sees of the world.
 const show = `
 const fs = require("fs"), seen = {};
 for (let k = 0; k < 5; k++) {
@@ -51,23 +63,23 @@ for (let k = 0; k < 5; k++) {
   if (String(v) !== String(f)) throw new Error("variable " + k + " is " + v + ", and its file says " + f);
   if (v !== undefined) seen[k] = v;
 }
-console.log(JSON.stringify(seen));`
+console.log(JSON.stringify({ own: seen, board: fs.readFileSync("/shared/board/f", "utf8") }));`
 
 func change(k, v int) string {
 	return fmt.Sprintf("{ const fs = require('fs'); globalThis.v%d = %d; fs.writeFileSync('f%d', '%d'); }\n", k, v, k, v)
 }
 
 // TestRandomSessions runs random programs of turns, failures, cuts, calls of tools, suspensions, rollbacks, forks (of
-// earlier turns, too), variants, snapshots and resets, and
-// compares every session after every step with a model.
+// earlier turns, too), variants, snapshots, resets, messages, writes into a shared folder, starts from a template, hibernations and
+// restarts of the engine, and compares every session after every step with a model.
 func TestRandomSessions(t *testing.T) {
-	eng := testEngine(t)
+	testEngine(t)
 	seeds := 12
 	if testing.Short() {
 		seeds = 3
 	}
 	for seed := range seeds {
-		randomSessions(t, eng, uint64(seed), 40)
+		randomSessions(t, uint64(seed), 40)
 	}
 }
 
@@ -75,13 +87,29 @@ func FuzzSessions(f *testing.F) {
 	for seed := range uint64(4) {
 		f.Add(seed, uint8(20))
 	}
-	f.Fuzz(func(t *testing.T, seed uint64, steps uint8) { randomSessions(t, testEngine(t), seed, int(steps)%64) })
+	f.Fuzz(func(t *testing.T, seed uint64, steps uint8) {
+		testEngine(t)
+		randomSessions(t, seed, int(steps)%64)
+	})
 }
 
-func randomSessions(t *testing.T, eng *engine.Engine, seed uint64, steps int) {
+func randomSessions(t *testing.T, seed uint64, steps int) {
 	t.Helper()
 	ctx := context.Background()
 	rnd := rand.New(rand.NewPCG(seed, 0))
+	var story []string
+	fatal := func(err error) {
+		t.Helper()
+		t.Fatalf("seed %d: %v, after %q", seed, err, story)
+	}
+	var cfg engine.Config
+	if rnd.IntN(2) == 0 {
+		cfg.Store = filepath.Join(t.TempDir(), "store")
+	}
+	eng, err := engine.New(cfg)
+	if err != nil {
+		fatal(err)
+	}
 	var all []*modelled
 	defer func() {
 		for _, m := range all {
@@ -89,26 +117,55 @@ func randomSessions(t *testing.T, eng *engine.Engine, seed uint64, steps int) {
 				t.Errorf("seed %d: close: %v", seed, err)
 			}
 		}
+		if err := eng.Close(); err != nil {
+			t.Errorf("seed %d: close: %v", seed, err)
+		}
 	}()
-	var story []string
-	fatal := func(err error) {
-		t.Helper()
-		t.Fatalf("seed %d: %v, after %q", seed, err, story)
+
+	world := modelWorld{board: "nothing"}
+	folder := sharedFolder(t, limits.SharedReadWrite)
+	files, err := folder.Files()
+	if err == nil {
+		err = files.WriteFile("/shared/board/f", []byte(world.board))
 	}
-	tools, err := lateTools()
 	if err != nil {
 		fatal(err)
 	}
+	hub := testHub(t, limits.Channel{Name: "box", Mode: limits.ChannelBoth, Messages: boxRoom})
+	tools, err := lateTools()
+	if err == nil {
+		err = hub.Offer(tools, nil)
+	}
+	if err != nil {
+		fatal(err)
+	}
+	// connect adds what is not kept with a session.
+	connect := func(o *engine.Options) { o.Tools, o.Shared = tools, []engine.SharedMount{{Folder: folder}} }
+
+	template := fmt.Sprintf("test-random-%d", os.Getpid())
+	if res, err := eng.BuildTemplate(ctx, template, engine.Options{Language: engine.JavaScript}, engine.Turn{Code: change(1, 77)}); err != nil || res.Status != engine.StatusOK {
+		t.Fatalf("template: %+v, %v", res, err)
+	}
+	defer func() {
+		if err := eng.RemoveTemplate(template); err != nil {
+			t.Error(err)
+		}
+	}()
+
 	add := func(s *engine.Session, like *modelled, now modelPoint) {
-		m := &modelled{s: s, rollback: like.rollback, now: now.clone(), at: map[int]modelPoint{}}
+		m := &modelled{s: s, rollback: like.rollback, start: like.start, now: now.clone(), at: map[int]modelPoint{}}
 		for turn, st := range like.at {
 			m.at[turn] = st.clone()
 		}
 		all = append(all, m)
 	}
 	open := func() {
-		o := engine.Options{Language: engine.JavaScript, Limits: limits.Limits{Timeout: 30 * time.Second, Grace: 10 * time.Second}, Tools: tools}
-		like := &modelled{at: map[int]modelPoint{0: {is: modelState{}}}}
+		o := engine.Options{Language: engine.JavaScript, Limits: limits.Limits{Timeout: 30 * time.Second, Grace: 10 * time.Second}}
+		connect(&o)
+		like := &modelled{start: modelState{}}
+		if rnd.IntN(2) == 0 {
+			o.Template, like.start = template, modelState{1: 77}
+		}
 		if rnd.IntN(2) == 0 {
 			o.OnError, like.rollback = engine.OnErrorRollback, true
 		}
@@ -116,6 +173,7 @@ func randomSessions(t *testing.T, eng *engine.Engine, seed uint64, steps int) {
 		if err != nil {
 			fatal(err)
 		}
+		like.at = map[int]modelPoint{0: {is: like.start}}
 		add(s, like, like.at[0])
 	}
 	open()
@@ -124,22 +182,35 @@ func randomSessions(t *testing.T, eng *engine.Engine, seed uint64, steps int) {
 		m := all[i]
 		k, v := rnd.IntN(modelSlots), rnd.IntN(1000)
 		op := []string{"set", "set", "set", "fail", "cut", "burn", "fork", "snapshot", "rollback", "reset", "open", "close",
-			"suspend", "suspend", "tool", "branch", "variants"}[rnd.IntN(17)]
+			"suspend", "suspend", "tool", "branch", "variants", "receive", "hibernate", "restart"}[rnd.IntN(20)]
 		if (op == "fork" || op == "snapshot" || op == "open" || op == "branch") && len(all) >= 6 {
 			op = "close"
 		}
 		if m.now.waits != nil {
 			switch op {
-			case "set", "suspend", "tool":
+			case "set", "suspend", "tool", "receive":
 				op = "resume"
 			case "fail", "cut", "burn", "variants":
 				op = "cancel"
 			}
 		}
+		if (op == "hibernate" || op == "restart") && cfg.Store == "" {
+			continue
+		}
 		story = append(story, fmt.Sprintf("%s %d of %d", op, i, len(all)))
 		switch op {
 		case "set", "fail", "cut", "burn":
 			turn := engine.Turn{Code: change(k, v)}
+			switch rnd.IntN(4) { // something that all see comes first, and stays whatever becomes of the turn
+			case 0:
+				turn.Code = fmt.Sprintf("require('fs').writeFileSync('/shared/board/f', '%d');\n", v) + turn.Code
+				world.board = fmt.Sprint(v)
+			case 1:
+				if len(world.box) < boxRoom {
+					turn.Code = fmt.Sprintf("await tools.box.send(%d);\n", v) + turn.Code
+					world.box = append(world.box, v)
+				}
+			}
 			switch op {
 			case "fail":
 				turn.Code += "throw new Error('no')"
@@ -195,6 +266,30 @@ func randomSessions(t *testing.T, eng *engine.Engine, seed uint64, steps int) {
 				t.Fatalf("seed %d: a tool: %+v, %v, after %q", seed, res, err, story)
 			}
 			m.now.is[k] = v
+		case "receive":
+			res, err := m.s.Run(ctx, engine.Turn{Code: fmt.Sprintf("const got%[2]d = await tools.box.receive(0); globalThis.v%[1]d = got%[2]d; require('fs').writeFileSync('f%[1]d', String(got%[2]d))", k, len(story))})
+			if err != nil || (res.Status == engine.StatusOK) != (len(world.box) > 0) {
+				t.Fatalf("seed %d: receive with %v in the channel: %+v, %v, after %q", seed, world.box, res, err, story)
+			}
+			if len(world.box) > 0 {
+				m.now.is[k], world.box = world.box[0], world.box[1:]
+			}
+		case "hibernate":
+			if err := engine.Hibernate(m.s); err != nil {
+				fatal(err)
+			}
+		case "restart":
+			if err := eng.Close(); err != nil {
+				fatal(err)
+			}
+			if eng, err = engine.New(cfg); err != nil {
+				fatal(err)
+			}
+			for _, m := range all {
+				if m.s, err = eng.Session(ctx, m.s.ID(), connect); err != nil {
+					fatal(err)
+				}
+			}
 		case "suspend":
 			code := fmt.Sprintf("const got%[2]d = await tools.approve(); globalThis.v%[1]d = got%[2]d; require('fs').writeFileSync('f%[1]d', String(got%[2]d))", k, len(story))
 			res, err := m.s.Run(ctx, engine.Turn{Code: code})
@@ -233,7 +328,7 @@ func randomSessions(t *testing.T, eng *engine.Engine, seed uint64, steps int) {
 				fatal(err)
 			}
 			o := read.Options()
-			o.Tools = tools
+			connect(&o)
 			s, err := eng.RestoreWith(ctx, read, o)
 			if err != nil {
 				fatal(err)
@@ -263,7 +358,7 @@ func randomSessions(t *testing.T, eng *engine.Engine, seed uint64, steps int) {
 			if err := m.s.Reset(ctx); err != nil {
 				fatal(err)
 			}
-			m.now, m.at = modelPoint{is: modelState{}}, map[int]modelPoint{}
+			m.now, m.at = modelPoint{is: maps.Clone(m.start)}, map[int]modelPoint{}
 		case "open":
 			open()
 		case "close":
@@ -287,10 +382,18 @@ func randomSessions(t *testing.T, eng *engine.Engine, seed uint64, steps int) {
 				fatal(err)
 			}
 			m.at[m.s.Info().Turns] = m.now.clone()
-			var got modelState
-			if err := json.Unmarshal([]byte(res.Stdout), &got); err != nil || !maps.Equal(got, m.now.is) {
-				t.Fatalf("seed %d: session %d holds %s (%v %v), want %v, after %q", seed, j, res.Stdout, res.Status, res.Error, m.now.is, story)
+			var got struct {
+				Own   modelState
+				Board string
 			}
+			if err := json.Unmarshal([]byte(res.Stdout), &got); err != nil || !maps.Equal(got.Own, m.now.is) || got.Board != world.board {
+				t.Fatalf("seed %d: session %d holds %s (%v %v), want %v and the board %s, after %q", seed, j, res.Stdout, res.Status, res.Error, m.now.is, world.board, story)
+			}
+		}
+	}
+	for _, v := range world.box {
+		if got, err := hub.Receive(ctx, "box"); err != nil || string(got) != fmt.Sprint(v) {
+			t.Fatalf("seed %d: the channel holds %s (%v), want %d of %v, after %q", seed, got, err, v, world.box, story)
 		}
 	}
 }

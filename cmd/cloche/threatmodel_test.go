@@ -1,8 +1,11 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -73,5 +76,29 @@ func TestThreatModelNames(t *testing.T) {
 	}
 	if found < 100 {
 		t.Errorf("only %d names were understood", found)
+	}
+}
+
+// TestFuzzShares: the shares of make fuzz are all of its targets, each once.
+func TestFuzzShares(t *testing.T) {
+	targets := func(share string) []string {
+		out, err := exec.Command("make", "-s", "-C", "../..", "fuzz", "GOTEST=:", "FUZZSHARE="+share).Output()
+		if errors.Is(err, exec.ErrNotFound) {
+			t.Skip("there is no make")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.Collect(strings.Lines(string(out)))
+	}
+	var shares []string
+	for k := range 7 {
+		shares = append(shares, targets(fmt.Sprintf("%d/7", k+1))...)
+	}
+	all := targets("1/1")
+	slices.Sort(all)
+	slices.Sort(shares)
+	if len(all) < 40 || !slices.Equal(all, shares) {
+		t.Errorf("%d targets in all, and in seven shares %q", len(all), shares)
 	}
 }
