@@ -55,6 +55,7 @@ const (
 	opState    = 0x08 // JSON: what a session's turn did to its names
 	opAutopsy  = 0x09 // JSON: a part of what is told of a turn that was stopped
 	opRenew    = 0x0a // which of the image's twisters are to have new words, a byte each
+	opDispatch = 0x0b // ufuncs of numpy, and which of their loops is to be taken for what types
 	opShared   = 0x10 // this and above: the door
 )
 
@@ -221,6 +222,10 @@ func (r *run) bootReply(mem vm.Memory, op byte, payload []byte) []byte {
 	case op == opImmortal:
 		if !immortalize(mem, payload) {
 			return refusal("ValueError", "an address is not that of a counted object")
+		}
+	case op == opDispatch:
+		if !redirect(mem, payload) {
+			return refusal("ValueError", "numpy's ufuncs do not remember their loops as expected")
 		}
 	case op == opBooted:
 		r.booted = payload

@@ -11,7 +11,7 @@ _CALCULATE = """bitwise_and bitwise_or bitwise_xor bitwise_not invert right_shif
     vecdot add subtract multiply power square negative absolute abs left_shift floor_divide remainder mod maximum
     minimum gcd lcm matmul sign outer dot inner vdot tensordot kron cross convolve correlate diff polyval vander clip
     round around sort nanmax nanmin diag tril triu polyadd polymul polysub polyder resize copy max amax min amin flip
-    roll transpose reshape trace tile append insert ptp cumulative_sum ravel squeeze expand_dims broadcast_to pad
+    roll transpose reshape trace tile append insert ptp cumulative_sum partition take choose ravel squeeze expand_dims broadcast_to pad
     rot90 swapaxes moveaxis split array_split fliplr flipud ediff1d""".split()
 _LIKE = "zeros_like ones_like empty_like full_like repeat".split()
 _JOIN = "concatenate concat stack vstack hstack dstack column_stack meshgrid block".split()
@@ -59,8 +59,8 @@ def install(np, plain_ints, sums, wide):
             continue
 
         def calculate(*args, _original=original, **kwargs):
-            if args and type(args[0]) in (list, tuple, int, range) and of_program(getframe(1)):
-                if not any(isinstance(a, (array, generic)) for a in args):
+            if args and (type(args[0]) in _OWN or _is_truth(args[0])) and of_program(getframe(1)):
+                if all(_is_truth(a) for a in args if isinstance(a, (array, generic))):
                     # Counts and axes come behind; they may be of any width.
                     args = tuple(wider(a) if type(a) is not int or i == 0 else a for i, a in enumerate(args))
                     return widen(_original(*args, **kwargs))
@@ -164,7 +164,7 @@ class _Ufunc:
 
     def __call__(self, *args, **kwargs):
         for a in args:
-            if type(a) not in _OWN and getattr(a, "dtype", None) is not _BOOL:
+            if type(a) not in _OWN and not _is_truth(a):
                 return self._u(*args, **kwargs)
         if of_program(sys._getframe(1)):
             args = map(self._wider, args)
@@ -175,6 +175,9 @@ class _Ufunc:
 
     def reduce(self, array, /, *args, **kwargs):
         return self._accumulated(self._u.reduce, array, args, kwargs)
+
+    def reduceat(self, array, /, indices, *args, **kwargs):
+        return self._accumulated(functools.partial(self._u.reduceat, indices=indices), array, args, kwargs)
 
     def accumulate(self, array, /, *args, **kwargs):
         return self._accumulated(self._u.accumulate, array, args, kwargs)
@@ -208,4 +211,10 @@ class _Ufunc:
 
 
 _BOOL = sys.modules["numpy"].dtype("?")
+
+
+def _is_truth(value):
+    return getattr(value, "dtype", None) is _BOOL
+
+
 _OWN = frozenset((int, list, tuple, range))

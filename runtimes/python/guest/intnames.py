@@ -62,7 +62,7 @@ def install():
     compile_ = importlib.machinery.SourceFileLoader.source_to_code
 
     def source_to_code(self, data, path, *args, **kwargs):
-        if str(path).startswith("/data/") and type(data) is bytes and (b"dtype" in data or b"maxsize" in data):
+        if str(path).startswith("/data/") and type(data) is bytes and any(w in data for w in (b"dtype", b"maxsize", b"intp")):
             tree = call(compile, data, path, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
             wide(tree)
             data = tree
@@ -72,12 +72,12 @@ def install():
     importlib.machinery.SourceFileLoader.source_to_code = source_to_code
 
 
-_CONCERN = re.compile(r"dtype[^\n]*(?:==|!=|\bin\b)|(?:==|!=|\bin\b)[^\n]*(?:dtype|\bint\b)|dtype\(|\bmaxsize\b")
+_CONCERN = re.compile(r"dtype[^\n]*(?:==|!=|\bin\b)|(?:==|!=|\bin\b)[^\n]*(?:dtype|\bint\b)|dtype\(|\bmaxsize\b|\bu?intp\b")
 
 
 def concern(source):
     """Whether a source may compare dtypes or make one, or ask for sys.maxsize."""
-    return ("dtype" in source or "maxsize" in source) and _CONCERN.search(source) is not None
+    return ("dtype" in source or "maxsize" in source or "intp" in source) and _CONCERN.search(source) is not None
 
 
 def wide(tree):
@@ -85,6 +85,8 @@ def wide(tree):
     _Wide(any(map(_asks, ast.walk(tree)))).visit(tree)
 
 
+# numpy's integers that are as wide as a pointer.
+_POINTERS = dict(intp="int64", uintp="uint64")
 _MAXSIZE = 2**63 - 1
 # What is told a length, which C code has to hold: there what sys.maxsize gave is the machine's again. By name, the places
 # of lengths among the arguments, and the keyword.
@@ -118,6 +120,8 @@ class _Wide(ast.NodeTransformer):
 
     def visit_Attribute(self, node):
         self.generic_visit(node)
+        if node.attr in _POINTERS and getattr(node.value, "id", "") in ("np", "numpy"):
+            node.attr = _POINTERS[node.attr]
         return ast.copy_location(ast.Constant(_MAXSIZE), node) if _is_maxsize(node) else node
 
     def visit_ImportFrom(self, node):

@@ -6,7 +6,6 @@ it leaves them for the program; an argument that is narrow already says that the
 
 import functools
 import gc
-import operator
 import sys
 
 from .ints import after_import, counting, of_program, spelt, widener
@@ -22,7 +21,7 @@ def install():
     _masked_and_records(np, widen)
     _random_states(np, widen)
     _pandas(np, widen)
-    _science(widen)
+    _science(np, widen)
 
 
 def _narrow(values):
@@ -150,7 +149,10 @@ def _random_states(np, widen):
     wide, randint_ = np.dtype("i8"), inside["randint"]
 
     def randint(self, low, high=None, size=None, dtype=int):
-        return randint_(self, low, high, size, wide if dtype is int and of_program(sys._getframe(1)) else dtype)
+        if dtype is int and of_program(sys._getframe(1)):
+            drawn = randint_(self, low, high, size, wide)
+            return drawn if size is not None or drawn.ndim else int(drawn)
+        return randint_(self, low, high, size, dtype)
 
     inside["randint"] = functools.update_wrapper(randint, randint_)
     sys._clear_type_cache()
@@ -163,7 +165,7 @@ _METHODS = """argmax argmin argsort factorize get_indexer get_indexer_for get_in
 def _pandas(np, widen):
     import pandas
     from pandas.api.extensions import ExtensionArray
-    from pandas.core import base, ops
+    from pandas.core import base
     from pandas.core.groupby.groupby import BaseGroupBy
 
     for name in ("factorize", "cut", "qcut"):
@@ -182,14 +184,15 @@ def _pandas(np, widen):
         return {k: widen(v) for k, v in found.items()} if of_program(sys._getframe(1)) else found
 
     BaseGroupBy.indices = property(positions, doc=indices.__doc__)
-    _true_as_one(np, ops)
 
 
 def _told_int(original, wide):
-    def to_numpy(self, dtype=None, *args, **kwargs):
-        return original(self, spelt(dtype, wide), *args, **kwargs)
+    """original, which may be told a dtype as int."""
 
-    return functools.update_wrapper(to_numpy, original)
+    def told(*args, **kwargs):
+        return original(*(spelt(a, wide) for a in args), **{k: spelt(v, wide) for k, v in kwargs.items()})
+
+    return functools.update_wrapper(told, original)
 
 
 def _kinds(*kinds):
@@ -200,34 +203,23 @@ def _kinds(*kinds):
     return found
 
 
-def _true_as_one(np, ops):
-    """Columns of truth values that pandas calculates with an integer."""
-    calculate, scalar, truth = ops.arithmetic_op, np.int64, np.dtype("?")
-    powers = (operator.pow, ops.rpow)  # of truth values: 8 bits
-
-    def arithmetic_op(left, right, op):
-        if type(right) is int and getattr(left, "dtype", None) is truth and -(2**63) <= right < 2**63 and op not in powers:
-            right = scalar(right)
-        return calculate(left, right, op)
-
-    functools.update_wrapper(arithmetic_op, calculate)
-    for place in (ops, ops.array_ops):
-        place.arithmetic_op = arithmetic_op
-
-
 _SCIENCE = frozenset(
     "scipy.ndimage scipy.optimize scipy.signal scipy.special scipy.stats sklearn.datasets sklearn.metrics sklearn.model_selection".split()
 )
 
 
-def _science(widen):
+def _science(np, widen):
     """The functions of scipy and scikit-learn, where programs import them from; the libraries' own modules import them from
     elsewhere. ndimage.label has 32 bits everywhere."""
     from importlib._bootstrap_external import _LoaderBasics
 
+    wide = np.dtype("i8")
+
     def cover(module):
         if module.__name__.startswith(("sklearn.", "scipy.spatial._kdtree")):
             _estimators(module, widen)
+        if module.__name__ == "scipy.sparse._sputils":
+            module.getdtype = _told_int(module.getdtype, wide)
         if module.__name__ in _SCIENCE:
             names = vars(module)
             for name, value in names.items():
@@ -237,30 +229,63 @@ def _science(widen):
     after_import(_LoaderBasics, cover)
 
 
-_OF_ESTIMATORS = ("apply", "fit_predict", "get_support", "kneighbors", "query", "radius_neighbors")
+# What scikit-learn's classes are asked for that has positions in it, or labels made of them.
+_METHODS_OF_ESTIMATORS = ("apply", "decision_path", "fit_predict", "get_support", "kneighbors", "query", "radius_neighbors")
+_PREDICT = ("AffinityPropagation", "BaseMixture", "Birch", "MeanShift", "OneClassSVM")  # not what the program gave as y
+_NARROW_EVERYWHERE = ("_BaseKMeans", "SpectralClustering")
+_ATTRIBUTES = dict(
+    AffinityPropagation="cluster_centers_indices_",
+    AgglomerativeClustering="children_",
+    BaseBagging="estimators_features_ estimators_samples_",
+    BaseDecisionTree="n_classes_",
+    BaseSearchCV="best_index_",
+    Birch="subcluster_labels_",
+    CategoricalNB="n_categories_",
+    ClusterMixin="labels_",
+    DBSCAN="core_sample_indices_",
+    MissingIndicator="features_",
+    OPTICS="cluster_hierarchy_",
+    PolynomialFeatures="powers_",
+)
 
 
 def _estimators(module, widen):
-    """What the classes of one of these modules give: positions, and the labels of clusters, which k-means has in 32
-    bits everywhere."""
-    if "means" in module.__name__.rpartition(".")[2]:
+    """What the classes of one of these modules give."""
+    if module.__name__.endswith(("means", "_spectral")):  # 32 bits everywhere
         return
     for kind in list(vars(module).values()):
         if isinstance(kind, type) and kind.__module__ == module.__name__:
-            for name in _OF_ESTIMATORS:
-                if name in vars(kind):
-                    setattr(kind, name, handing_over(vars(kind)[name], widen))
-            if kind.__name__ == "ClusterMixin":
-                kind.labels_ = _labels(widen)
+            for name in (*_METHODS_OF_ESTIMATORS, "predict") if kind.__name__ in _PREDICT else _METHODS_OF_ESTIMATORS:
+                method = vars(kind).get(name)
+                if hasattr(method, "fn"):  # available_if: there for some settings only
+                    method.fn = handing_over(method.fn, widen)
+                elif callable(method):
+                    setattr(kind, name, handing_over(method, widen))
+            for name in _ATTRIBUTES.get(kind.__name__, "").split():
+                setattr(kind, name, _attribute(name, vars(kind).get(name), widen))
+            if kind.__name__ == "BaseShuffleSplit":
+                kind.split = _splitting(kind.split, widen)
 
 
-def _labels(widen):
+def _attribute(name, original, widen):
+    """An attribute, kept in the object's dictionary unless it was a property, that is wide for the program only."""
+
     def get(self):
-        try:
-            labels = vars(self)["labels_"]
-        except KeyError:
-            raise AttributeError(f"'{type(self).__name__}' object has no attribute 'labels_'", name="labels_", obj=self) from None
-        kmeans = any(k.__name__ == "_BaseKMeans" for k in type(self).__mro__)
-        return labels if kmeans or not of_program(sys._getframe(1)) else widen(labels)
+        if original is not None:
+            value = original.fget(self)
+        elif name in vars(self):
+            value = vars(self)[name]
+        else:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
+        if not of_program(sys._getframe(1)) or any(k.__name__ in _NARROW_EVERYWHERE for k in type(self).__mro__):
+            return value
+        return widen(value)
 
-    return property(get, lambda self, value: vars(self).__setitem__("labels_", value), lambda self: vars(self).pop("labels_"))
+    return property(get, lambda self, value: vars(self).__setitem__(name, value), lambda self: vars(self).pop(name))
+
+
+def _splitting(original, widen):
+    def split(self, *args, **kwargs):
+        return map(widen, original(self, *args, **kwargs))
+
+    return functools.update_wrapper(split, original)

@@ -32,6 +32,7 @@ def counts_in_64(frame):
 NAMED = frozenset((type, str))
 _SPELLINGS = NAMED | {list, dict}
 _SPELT = frozenset((int, "int", "int_", "intp", "long"))
+_UNSIGNED = frozenset(("uint", "uintp", "ulong"))
 
 
 def spelt(dtype, wide):
@@ -40,7 +41,7 @@ def spelt(dtype, wide):
     if kind is type:
         return wide if dtype is int else dtype
     if kind is str:
-        return wide if dtype in _SPELT else dtype
+        return wide if dtype in _SPELT else "u8" if dtype in _UNSIGNED else dtype
     if kind is list:
         return [(f[0], spelt(f[1], wide), *f[2:]) if type(f) is tuple and len(f) > 1 else f for f in dtype]
     if kind is dict:
@@ -120,6 +121,7 @@ def install():
     from numpy._core import _methods, arrayprint, fromnumeric
 
     _shield_compiled(np)
+    _truth_values(np)
     narrow, wide = np.dtype("i4"), np.dtype("i8")
     # What sums and products of narrow integers are made in.
     sums = {c: np.dtype("i8") for c in "?bhil"} | {c: np.dtype("u8") for c in "BHIL"}
@@ -220,7 +222,7 @@ def install():
         def reduce(a, axis=None, dtype=None, out=None, *args, **kwargs):
             if dtype is None and out is None:
                 kind = type(a)
-                if kind is list or kind is tuple:
+                if kind is list or kind is tuple or kind is range:
                     a = np.asanyarray(a)
                     kind = type(a)
                 if kind is np.ndarray:
@@ -256,7 +258,10 @@ def install():
     randint_ = np.random.randint
 
     def randint(low, high=None, size=None, dtype=int):
-        return randint_(low, high, size, wide if dtype is int and of_program(_getframe(1)) else dtype)
+        if dtype is int and of_program(_getframe(1)):
+            drawn = randint_(low, high, size, wide)
+            return drawn if size is not None or drawn.ndim else int(drawn)
+        return randint_(low, high, size, dtype)
 
     functools.update_wrapper(randint, randint_)
     np.random.randint = np.random.mtrand.randint = randint
@@ -266,6 +271,24 @@ def install():
     _wide_methods(np, sums, wide)
     _wide_pandas(wide)
     np.int_, np.uint = np.int64, np.uint64
+
+
+def _truth_values(np):
+    """Has truth values and Python's own integers make 64 bits (`mask + 1`), for all: numpy's C code would make 32. It
+    remembers which loop it took for what types, and the host puts another one there."""
+    import array
+
+    from . import host
+
+    truth, numbers = np.array([True]), np.array([1], "i8")
+    integer = next(k for k in type.__subclasses__(np.dtypes.Int64DType.__base__) if k.__name__ == "_PyLongDType")
+    words = array.array("I")
+    for ufunc in {f for f in vars(np).values() if isinstance(f, np.ufunc) and f.nin == 2 and f.signature is None}:
+        if "qq->" + "q" * ufunc.nout in ufunc.types:
+            ufunc(truth, 1), ufunc(1, truth), ufunc(numbers, numbers)
+            for left, right in ((np.dtypes.BoolDType, integer), (integer, np.dtypes.BoolDType)):
+                words.extend(map(id, (ufunc, left, right, np.dtypes.Int64DType, np.dtypes.Int64DType)))
+    host.call(host.DISPATCH, words.tobytes())
 
 
 def counting(np, original):

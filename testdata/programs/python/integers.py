@@ -106,3 +106,26 @@ assert np.multiply.accumulate([2**20, 2**20])[-1] == 2**40 and np.add.reduce(np.
 for made in (np.zeros_like([1]), np.repeat(1, 3), np.select([[True]], [[1]]), np.full_like([1.5], 2, dtype=int), np.ones_like(3)):
     assert made.dtype == np.int64, (made, made.dtype)
 assert np.result_type(int, np.int32) == np.int64 and not np.can_cast(int, np.int32)
+
+# Truth values and integers make 64 bits, in operators and functions, of arrays and one by one.
+mask = np.array([True, False, True])
+for made in (
+    mask + 1, 1 + mask, mask * 3, 1 - mask, mask // 2, mask % 2, 2**mask, mask << 3, mask & 1, mask | 2, mask ^ 1, -(mask + 0),
+    (np.arange(3) > 1) * 1, np.append(mask, 5), np.clip(mask, 0, 3), np.outer(mask, [1, 2]), np.convolve(mask, [1, 1]),
+    np.add.reduceat(mask, [0, 2]), np.dot(mask, [1, 2, 3]), np.asarray(True) + 1, np.True_ + 1, mask[0] * 5, sum(mask),
+    np.maximum(mask, 3), divmod(mask, 2)[0], pd.Series(mask) + 1, pd.DataFrame({"a": mask})["a"] * 1,
+    np.partition([3, 1, 2], 1), np.take([1, 2], [0, 1]), np.choose([0, 1], [[1, 2], [3, 4]]), np.prod(range(1, 15)),
+    np.arange(3).astype(np.intp), np.array([1], dtype=np.intp), np.intp(5),
+):
+    assert made.dtype == np.int64, (made, made.dtype)
+assert (mask * 10**10).tolist() == [10**10, 0, 10**10] and sum(mask) * 2 * 10**9 == 4 * 10**9
+assert (mask / 2).dtype == float and (mask + mask).dtype == bool and (mask + 1.5).dtype == float and (mask == 1).dtype == bool
+assert (mask + np.int32(1)).dtype == np.int32 and (mask * np.uint8(2)).dtype == np.uint8 and (mask**2).dtype == np.int8
+assert np.prod(range(1, 15)) == 87178291200 and np.zeros(1, dtype="uint").dtype == np.uint64
+try:
+    mask += 1
+except TypeError as e:
+    assert "from dtype('int64') to dtype('bool')" in str(e), e
+else:
+    raise AssertionError("truth values hold numbers")
+assert type(np.random.randint(5)) is type(np.random.RandomState(0).randint(5)) is int

@@ -28,3 +28,23 @@ for clusters in (DBSCAN(), AgglomerativeClustering(3)):
     assert clusters.fit_predict(X).dtype == clusters.labels_.dtype == "int64"
 assert KMeans(3, n_init=1, random_state=0).fit(X).labels_.dtype == "int32"
 assert NearestNeighbors().fit(X).kneighbors(X[:2])[1].dtype == DecisionTreeClassifier().fit(X, y).apply(X).dtype == "int64"
+
+from sklearn.ensemble import BaggingClassifier
+from sklearn.model_selection import GridSearchCV, ShuffleSplit
+from sklearn.neighbors import LocalOutlierFactor
+from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures
+
+search = GridSearchCV(DecisionTreeClassifier(random_state=0), {"max_depth": [1, 2]}).fit(X, y)
+for positions in (
+    DBSCAN().fit(X).core_sample_indices_, AgglomerativeClustering(3).fit(X).children_, PolynomialFeatures().fit(X).powers_,
+    BaggingClassifier(n_estimators=2).fit(X, y).estimators_features_[0], search.best_index_, search.best_estimator_.n_classes_,
+    next(ShuffleSplit(1).split(X))[0], LocalOutlierFactor().fit_predict(X), OneHotEncoder(dtype=int).fit_transform([["a"]]),
+):
+    assert positions.dtype == "int64", (positions, positions.dtype)
+try:
+    LocalOutlierFactor(novelty=True).fit_predict(X)
+except AttributeError as e:
+    assert "has no attribute 'fit_predict'" in str(e), e
+else:
+    raise AssertionError("an outlier factor for novelties has no labels")
+assert not hasattr(DBSCAN(), "core_sample_indices_") and AgglomerativeClustering(2).fit(X).set_params(n_clusters=3).fit(X).n_leaves_ == 150
