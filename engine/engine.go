@@ -127,6 +127,7 @@ func New(cfg Config) (*Engine, error) {
 			return nil, fmt.Errorf("new engine: %w", err)
 		}
 	}
+	ballast()
 	for name, spec := range specs() {
 		e.languages[name] = &language{spec: spec, cfg: cfg}
 	}

@@ -68,9 +68,9 @@ type Linear struct {
 	watched    bool     // all of it is, and so the system notes which pages are written
 	written    pageList // then: private pages that are not protected
 
-	private pageList // private pages
-	resets  uint     // that wrote private pages back
-	bound   bool     // the goroutine is kept on its thread; see While
+	private  pageList // private pages
+	cleaning cleaning // of them
+	bound    bool     // the goroutine is kept on its thread; see While
 }
 
 // New reserves a Linear and maps its image.

@@ -204,6 +204,51 @@ func TestResetGivesBack(t *testing.T) {
 	}
 }
 
+// While the same programs run, giving back what one of them left alone is for nothing: it is tried ever more seldom. It
+// is tried again as soon as there is more of it.
+func TestResetSeldomGivesBackInVain(t *testing.T) {
+	data := pattern(32, 4)
+	page := os.Getpagesize()
+	l := newLinear(t, memimage.Config{Image: newImage(t, data)})
+	if l.Method() != memimage.Scan && l.Method() != memimage.Pagemap {
+		t.Skipf("the system does not tell private pages: %v", l.Method())
+	}
+	// run writes n pages with what they hold, and says whether the reset gave them back.
+	run := func(n int) (gone bool) {
+		t.Helper()
+		mem := l.Reallocate(0)
+		l.While(func() {
+			for i := range n {
+				mem[i*page] = data[i*page]
+			}
+		})
+		if _, err := l.Reset(); err != nil {
+			t.Fatal(err)
+		}
+		kept, err := l.PrivateBytes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return kept == 0
+	}
+	times := 0
+	for range 5000 {
+		if run(20) {
+			times++
+		}
+	}
+	if times == 0 || times > 7 {
+		t.Errorf("given back %d times in 5000 runs that wrote the same pages, want 1 to 7", times)
+	}
+	gone := run(100)
+	for i := 0; i < 130 && !gone; i++ {
+		gone = run(1)
+	}
+	if !gone {
+		t.Error("130 runs after another program, its pages are still there")
+	}
+}
+
 func TestLimit(t *testing.T) {
 	data := pattern(2, 3)
 	im := newImage(t, data)

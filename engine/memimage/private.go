@@ -59,10 +59,39 @@ const (
 	// keepClean is the number of bytes in private pages that a reset keeps although the last run did not change them: what
 	// small programs differ in. More of them come from one large program; they would cost every later reset.
 	keepClean = 512 << 10
-	// cleanings is how often a reset keeps none of these: once in so many. Comparing a page costs about a tenth of what it
-	// costs to make it private again, so what small programs no longer use is gone soon, and what they use seldom missed.
-	cleanings = 128
+	// One reset in fewResets to manyResets keeps none of these. Comparing a page costs about a tenth of what it costs to
+	// make it private again, and that also interrupts the other processors, whose page tables must forget it.
+	fewResets = 128
+	manyResets = 16384
 )
+
+// cleaning says when a reset drops the private pages that the run left alone: seldom while the same programs run, since
+// most of them come back then, and soon after others left more of them.
+type cleaning struct {
+	resets, every int    // since the last one; when the next is due
+	left          uint64 // bytes that the last run left alone
+	found         uint64 // bytes that the last cleaning dropped
+}
+
+// due says whether the next reset is to drop them.
+func (c *cleaning) due() bool {
+	return c.resets >= max(c.every, fewResets) || c.resets >= fewResets && c.left > 2*c.found
+}
+
+// reset notes what a reset found that the run left alone, and whether that was dropped.
+func (c *cleaning) reset(left uint64, dropped bool) {
+	c.left = left
+	c.resets++
+	if !dropped {
+		return
+	}
+	if left >= c.found/2 && left <= 2*c.found {
+		c.every = min(2*max(c.every, fewResets), manyResets)
+	} else {
+		c.every = fewResets
+	}
+	c.resets, c.found = 0, left
+}
 
 // writeBack gives private pages the image's bytes. Pages that the run changed are written to and stay, up to
 // l.keep of them; of the others, and of those that were not changed, the private copy is dropped. All must be in the image's
@@ -72,9 +101,11 @@ func (l *Linear) writeBack() error {
 		return err
 	}
 	image, changed, clean := l.image.Bytes(), uint64(l.keep)*hostPage, uint64(keepClean)
-	if l.resets++; l.resets%cleanings == 0 {
+	cleaning := l.cleaning.due()
+	if cleaning {
 		clean = 0
 	}
+	var unchanged uint64 // bytes
 	w := writeBack{linear: l, kept: l.private.spare[:0]}
 	for _, r := range l.private.list {
 		for at := r.offset; at < r.offset+r.length; at += hostPage {
@@ -82,6 +113,8 @@ func (l *Linear) writeBack() error {
 			left := &clean
 			if !bytes.Equal(now, was) {
 				left = &changed
+			} else {
+				unchanged += hostPage
 			}
 			if *left < hostPage {
 				w.drop(at, hostPage)
@@ -96,6 +129,7 @@ func (l *Linear) writeBack() error {
 	}
 	w.flush()
 	l.private.set(w.kept)
+	l.cleaning.reset(unchanged, cleaning)
 	return w.err
 }
 

@@ -44,19 +44,18 @@ type Stats struct {
 	Used   int    // now, waiting to be reset
 }
 
-// A Pool hands out slots of type T.
+// A Pool hands out slots of type T. Of those in one place the last to come is the first to go: its memory is most likely
+// still in the caches of the processor.
 type Pool[T any] struct {
 	cfg    Config[T]
-	ready  chan T
-	used   chan T
 	wake   chan struct{}
 	cancel context.CancelFunc
 	done   chan struct{}
 	live   context.Context
 
-	// mu keeps Put from adding to a pool that is being emptied.
-	mu     sync.RWMutex
-	closed bool
+	mu          sync.Mutex // guards the places
+	ready, used []T
+	closed      bool
 
 	hits, resets, made, failed atomic.Uint64
 }
@@ -64,12 +63,7 @@ type Pool[T any] struct {
 // New starts a pool and its worker.
 func New[T any](c Config[T]) *Pool[T] {
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &Pool[T]{
-		cfg:   c,
-		ready: make(chan T, c.MaxIdle), used: make(chan T, c.MaxIdle),
-		wake: make(chan struct{}, 1), done: make(chan struct{}),
-		live: ctx, cancel: cancel,
-	}
+	p := &Pool[T]{cfg: c, wake: make(chan struct{}, 1), done: make(chan struct{}), live: ctx, cancel: cancel}
 	go p.work()
 	p.poke()
 	return p
@@ -77,44 +71,61 @@ func New[T any](c Config[T]) *Pool[T] {
 
 // Get takes a slot that is like new. The caller gives it back with Put, or frees it itself.
 func (p *Pool[T]) Get(ctx context.Context) (T, error) {
-	select {
-	case t := <-p.ready:
+	if t, ok := p.take(&p.ready); ok {
 		p.hits.Add(1)
 		p.poke()
 		return t, nil
-	default:
 	}
-	var zero T
 	if p.live.Err() != nil {
-		return zero, ErrClosed
+		var none T
+		return none, ErrClosed
 	}
-	select {
-	case t := <-p.used:
-		if p.reset(t) {
-			return t, nil
-		}
-	default:
+	if t, ok := p.take(&p.used); ok && p.reset(t) {
+		return t, nil
 	}
 	return p.make(ctx)
 }
 
 // Put gives back a slot that may be reset. When enough are idle, it is freed.
 func (p *Pool[T]) Put(t T) {
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	if !p.closed && len(p.ready)+len(p.used) < p.cfg.MaxIdle {
-		select {
-		case p.used <- t:
-			p.poke()
-			return
-		default:
-		}
+	if p.keep(&p.used, t) {
+		p.poke()
 	}
-	p.cfg.Free(t)
+}
+
+// take takes a slot from a place, if one is there.
+func (p *Pool[T]) take(place *[]T) (T, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var none T
+	last := len(*place) - 1
+	if last < 0 {
+		return none, false
+	}
+	t := (*place)[last]
+	(*place)[last] = none
+	*place = (*place)[:last]
+	return t, true
+}
+
+// keep puts a slot in a place; when enough are idle, or the pool is closed, it frees it and says no.
+func (p *Pool[T]) keep(place *[]T, t T) bool {
+	p.mu.Lock()
+	room := !p.closed && len(p.ready)+len(p.used) < p.cfg.MaxIdle
+	if room {
+		*place = append(*place, t)
+	}
+	p.mu.Unlock()
+	if !room {
+		p.cfg.Free(t)
+	}
+	return room
 }
 
 // Stats tells how the pool does.
 func (p *Pool[T]) Stats() Stats {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	return Stats{
 		Hits: p.hits.Load(), Resets: p.resets.Load(), Made: p.made.Load(), Failed: p.failed.Load(),
 		Ready: len(p.ready), Used: len(p.used),
@@ -127,17 +138,11 @@ func (p *Pool[T]) Close() {
 	p.cancel()
 	<-p.done
 	p.mu.Lock()
-	p.closed = true
+	idle := append(p.ready, p.used...)
+	p.ready, p.used, p.closed = nil, nil, true
 	p.mu.Unlock()
-	for {
-		select {
-		case t := <-p.ready:
-			p.cfg.Free(t)
-		case t := <-p.used:
-			p.cfg.Free(t)
-		default:
-			return
-		}
+	for _, t := range idle {
+		p.cfg.Free(t)
 	}
 }
 
@@ -184,29 +189,15 @@ func (p *Pool[T]) work() {
 
 // step does one piece of work and says whether there may be more.
 func (p *Pool[T]) step() bool {
-	select {
-	case t := <-p.used:
+	if t, ok := p.take(&p.used); ok {
 		if p.reset(t) {
-			p.keep(t)
+			p.keep(&p.ready, t)
 		}
 		return true
-	default:
 	}
-	if len(p.ready) >= p.cfg.MinReady {
+	if p.Stats().Ready >= p.cfg.MinReady {
 		return false
 	}
 	t, err := p.make(p.live)
-	if err != nil {
-		return false // the next Get tries again, and has someone to tell
-	}
-	p.keep(t)
-	return true
-}
-
-func (p *Pool[T]) keep(t T) {
-	select {
-	case p.ready <- t:
-	default:
-		p.cfg.Free(t)
-	}
+	return err == nil && p.keep(&p.ready, t) // after an error the next Get tries again, and has someone to tell
 }
