@@ -75,6 +75,10 @@ func TestFillsAndResetsInTheBackground(t *testing.T) {
 		if s := p.Stats(); s.Hits != 2 {
 			t.Errorf("after three takes: %+v", s)
 		}
+		time.Sleep(time.Second)
+		if s := p.Stats(); s.Ready != 2 || s.Made != 5 {
+			t.Errorf("while three are out: %+v", s)
+		}
 		p.Put(a)
 		p.Put(b)
 		p.Put(c)
@@ -88,6 +92,24 @@ func TestFillsAndResetsInTheBackground(t *testing.T) {
 		}
 		if _, err := p.Get(t.Context()); !errors.Is(err, pool.ErrClosed) {
 			t.Errorf("Get after Close: %v", err)
+		}
+	})
+}
+
+// Whoever comes at once resets the slot that was given back last, and need not wait for the worker.
+func TestTakersReset(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &maker{t: t}
+		p := pool.New(m.config(4, 0))
+		defer p.Close()
+		a, b := take(t, p), take(t, p)
+		p.Put(a)
+		p.Put(b)
+		if take(t, p) != b || take(t, p) != a {
+			t.Error("what came back last is not what went first")
+		}
+		if s := p.Stats(); s.Resets != 2 || s.Made != 2 {
+			t.Errorf("two were taken again: %+v", s)
 		}
 	})
 }
