@@ -61,7 +61,7 @@ const (
 	keepClean = 512 << 10
 	// One reset in fewResets to manyResets keeps none of these. Comparing a page costs about a tenth of what it costs to
 	// make it private again, and that also interrupts the other processors, whose page tables must forget it.
-	fewResets = 128
+	fewResets  = 128
 	manyResets = 16384
 )
 
