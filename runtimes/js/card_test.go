@@ -72,6 +72,13 @@ func FuzzCard(f *testing.F) {
 			c.preview(value(at()) | objectBits)
 			c.kind(value(at()) | objectBits)
 		}
+		b.ObjectProto, b.ArrayProto = object(at()), object(at())
+		for range 64 {
+			w := plainWriter{heap: c.heap, plainBounds: smallPlain, gap: "  ", pause: func() {}}
+			if w.value(value(at())|objectBits, 0); len(w.out) > 2*smallPlain.bytes+len(mem) {
+				t.Errorf("%d bytes of JSON", len(w.out))
+			}
+		}
 	})
 }
 

@@ -21,6 +21,7 @@ import (
 //	            u32 [mask + 1]  { next and flags (u32), atom (u32) } [count]
 //	JSProperty  JSValue, or two addresses
 //	JSString    length and width (u32)  hash, kind and type (u32)  next (4)  weak references (4)  link (8)  characters
+//	slice       a JSString of kind 1: instead of the characters JSString *parent, offset in bytes (u32)
 //	rope        length (4)  width, depth (4)  left (8)  right (8)
 //	BigInt      count (4)  limbs (u32) of two's complement, the lowest first
 type heap struct {
@@ -162,12 +163,31 @@ func (h heap) atomText(atom uint32) (s uint32, ok bool) {
 // charsAt is where the characters of a JSString begin.
 const charsAt = 24
 
+// chars are the first most characters of the JSString at s, one byte each or, when it is wide, two. A slice of another one has
+// none of its own. False when they are not there.
+func (h heap) chars(s, most uint32) (b []byte, wide, ok bool) {
+	head := h.u32(s)
+	wide = head>>31 != 0
+	n := min(head&^(1<<31), most)
+	if wide {
+		n *= 2
+	}
+	at := s + charsAt
+	const kindSlice = 1
+	if h.u32(s+4)>>28&3 == kindSlice {
+		at = h.u32(at) + charsAt + h.u32(at+4)
+	}
+	b, ok = h.mem.Read(at, n)
+	return b, wide, ok
+}
+
 // flat is the text of the JSString at s, at most most units of it.
 func (h heap) flat(s, most uint32) string {
-	head := h.u32(s)
-	n := min(head&^(1<<31), most)
-	if head>>31 == 0 {
-		b, _ := h.mem.Read(s+charsAt, n)
+	b, wide, ok := h.chars(s, most)
+	if !ok {
+		return ""
+	}
+	if !wide {
 		for _, c := range b {
 			if c >= 0x80 {
 				return string(latin1(b))
@@ -175,11 +195,7 @@ func (h heap) flat(s, most uint32) string {
 		}
 		return string(b)
 	}
-	b, ok := h.mem.Read(s+charsAt, 2*n)
-	if !ok {
-		return ""
-	}
-	units := make([]uint16, n)
+	units := make([]uint16, len(b)/2)
 	for i := range units {
 		units[i] = binary.LittleEndian.Uint16(b[2*i:])
 	}
@@ -265,6 +281,7 @@ func (in *interp) probeHeap() error {
 		text: "text", wide: "数", rope: "r".repeat(9000) + Math.random(), int: 7, float: 2.5, get: [1, 2, "three"], typed: new Uint16Array([8, 9]),
 		map: new Map([[1, 2]]), big: -(2n ** 40n), date: new Date(5), f() {}, proxy: new Proxy({}, {}), set: new Set([1, 2, 3]), get accessor() { return 1 },
 		iterator: (() => { const it = new Map([[1, 2], [3, 4], [5, 6]]).entries(); it.next(); it.next(); return it })(), setIterator: new Set([1]).values(),
+		slice: "-slice".repeat(900).slice(1, 4000), wideSlice: "片段".repeat(900).slice(1, 1500),
 	})`, "cloche:probe")
 	if err != nil {
 		return err
@@ -274,7 +291,7 @@ func (in *interp) probeHeap() error {
 	b.NameAtom, b.LengthAtom, b.ConstructorAtom = in.atom("name"), in.atom("length"), in.atom("constructor") // of the interpreter's own
 	o, _ := objectAt(v)
 	list := slices.Collect(h.properties(o, mostNames))
-	if len(list) != 16 {
+	if len(list) != 18 {
 		return errors.New("the properties of an object are not where they should be")
 	}
 	for b.AtomsAt = 4; b.AtomsAt < 4096; b.AtomsAt += 4 {
@@ -292,6 +309,11 @@ func (in *interp) probeHeap() error {
 	rope, long := h.text(list[2].value, 2)
 	if text != "tex" || n != 4 || wide != "数" || one != 1 || list[2].value.tag() != tagRope || rope != "rr" || long < 9000 {
 		return errors.New("the text of strings is not where it should be")
+	}
+	slice, _ := h.text(list[16].value, 5)
+	wideSlice, _ := h.text(list[17].value, 2)
+	if slice != "slice" || wideSlice != "段片" {
+		return errors.New("the text of slices is not where it should be")
 	}
 	items, length := h.array(object(uint32(list[5].value)))
 	if length != 3 || value(h.u64(items)) != intValue(1) || list[3].value != intValue(7) || list[4].value.float() != 2.5 {

@@ -28,7 +28,7 @@ var hostOps = [...]string{
 	opTurn: "turn", opFile: "file", opEncode: "encode", opDecode: "decode", opHash: "hash", opZone: "zone",
 	opCompile: "compile", opStdin: "stdin", opResolve: "resolve", opPeek: "peek", opCollate: "collate", opTool: "tool",
 	opBind: "bind", opDeflate: "deflate", opInflate: "inflate", opLine: "line", opTrace: "traced",
-	opCipher: "cipher", opGCMTag: "gcmTag", opScryptMix: "scryptMix",
+	opCipher: "cipher", opGCMTag: "gcmTag", opScryptMix: "scryptMix", opStringify: "stringifyPlain",
 }
 
 const (
@@ -58,6 +58,7 @@ const (
 	opCipher               // (mode, then key, iv and data, each as buffer, offset, length) -> ArrayBuffer, or null
 	opGCMTag               // (key, nonce, additional data, plain text, each as buffer, offset, length) -> ArrayBuffer, or null
 	opScryptMix            // (N, r, buffer, offset, length) -> ArrayBuffer, or null
+	opStringify            // (value, gap) -> its JSON text, or null when the interpreter has to write it
 )
 
 // What the guest tells by opSignal.
@@ -226,6 +227,8 @@ func (in *interp) answer(s *turn, op byte, a arguments) uint64 {
 		return in.gcmTag(a)
 	case opScryptMix:
 		return in.scryptMix(a)
+	case opStringify:
+		return in.stringify(a)
 	}
 	fault("host function %d", op)
 	return 0

@@ -5,31 +5,51 @@ import (
 	"encoding/hex"
 	"errors"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
 
-// Bounds of what a plainWriter writes. What is larger, the interpreter writes itself, and is interrupted in it.
-const (
-	maxPlainText  = 64 << 10 // bytes
-	maxPlainDepth = 16
-	maxPlainProps = 1000     // of one object
-	maxPlainLooks = 64 << 10 // at properties of all objects, those that are not written included
+// plainBounds are those of what a plainWriter writes. What is larger, the interpreter writes itself, and is interrupted in it.
+type plainBounds struct {
+	bytes int
+	depth int    // of objects in each other
+	props uint32 // of one object
+	looks int    // at values and at properties that are not written
+}
+
+// smallPlain are the bounds of what is sent away, largePlain those of a text that the program keeps.
+var (
+	smallPlain = plainBounds{64 << 10, 16, 1000, 64 << 10}
+	largePlain = plainBounds{16 << 20, 100, 64 << 10, 4 << 20}
 )
 
 // A plainWriter writes values as JSON.stringify would, but reads them where they lie in memory, which takes a tenth of the time.
 // It does so for plain objects and arrays of plain values, where no code of the program could be run, and gives up on all others.
 type plainWriter struct {
 	heap
-	out    []byte
-	looked int // at how many properties
+	plainBounds
+	gap     string // what each level is indented by; none: all is one line
+	out     []byte
+	looked  int
+	pause   func() // called now and then
+	checked object // a prototype of instances that has no toJSON
 }
 
 // plainJSON appends v to out; false when v is not plain.
 func (in *interp) plainJSON(out []byte, v value) ([]byte, bool) {
-	w := plainWriter{heap: heap{in.g.Memory(), in.b}, out: out}
+	w := plainWriter{heap: heap{in.g.Memory(), in.b}, plainBounds: smallPlain, out: out, pause: in.look}
 	ok := w.pristine() && w.value(v, 0)
 	return w.out, ok
+}
+
+// stringify is opStringify.
+func (in *interp) stringify(a arguments) uint64 {
+	w := plainWriter{heap: heap{in.g.Memory(), in.b}, plainBounds: largePlain, gap: a.text(1, maxName), pause: in.look}
+	if !w.pristine() || !w.value(a.value(0), 0) {
+		return in.null()
+	}
+	return in.box(in.newString(string(w.out)))
 }
 
 // pristine says that no prototype of plain objects has a toJSON, which JSON.stringify would call, or a then, which a promise would.
@@ -38,16 +58,16 @@ func (h heap) pristine() bool {
 }
 
 func (h heap) overrides(o object) bool {
-	names, ok := h.names(o, maxPlainProps)
+	names, ok := h.names(o, smallPlain.props)
 	for ; len(names) > 0; names = names[8:] {
 		if atom := binary.LittleEndian.Uint32(names[4:]); atom == h.b.ToJSONAtom || atom == h.b.ThenAtom {
 			return true
 		}
 	}
-	return !ok || h.count(o) > maxPlainProps
+	return !ok || h.count(o) > smallPlain.props
 }
 
-// value writes v. It looks at the bound after each value, empty objects too: one that is in many places can stand for any number.
+// value writes v. It looks at the bounds after each value, empty objects too: one that is in many places can stand for any number.
 func (w *plainWriter) value(v value, depth int) bool {
 	switch v.tag() {
 	case tagInt:
@@ -58,16 +78,29 @@ func (w *plainWriter) value(v value, depth int) bool {
 		w.out = strconv.AppendBool(w.out, v.int() != 0)
 	case tagNull:
 		w.out = append(w.out, "null"...)
-	case tagString:
-		return w.string(uint32(v))
+	case tagString, tagRope:
+		w.out = append(w.out, '"')
+		if !w.string(v, 0) {
+			return false
+		}
+		w.out = append(w.out, '"')
 	case tagObject:
-		if depth == maxPlainDepth || !w.object(object(uint32(v)), depth+1) {
+		if depth == w.depth || !w.object(object(uint32(v)), depth+1) {
 			return false
 		}
 	default:
 		return false
 	}
-	return len(w.out) <= maxPlainText
+	return w.look()
+}
+
+// look counts and says whether the bounds are kept.
+func (w *plainWriter) look() bool {
+	const often = 1 << 16
+	if w.looked++; w.looked%often == 0 {
+		w.pause()
+	}
+	return w.looked <= w.looks && len(w.out) <= w.bytes
 }
 
 // appendJSONNumber writes f as JSON.stringify does.
@@ -81,7 +114,7 @@ func appendJSONNumber(out []byte, f float64) []byte {
 func (w *plainWriter) object(o object, depth int) bool {
 	switch proto := w.proto(o); w.class(o) {
 	case classObject:
-		return (proto == 0 || proto == w.b.ObjectProto) && w.count(o) <= maxPlainProps && w.members(o, depth)
+		return w.ordinary(proto) && w.count(o) <= w.props && w.members(o, depth)
 	case classArray:
 		items, n := w.array(o)
 		whole := n == 0 || items != 0 && w.u64(w.u32(uint32(o)+16)) == uint64(intValue(int32(n)))
@@ -90,32 +123,73 @@ func (w *plainWriter) object(o object, depth int) bool {
 	return false
 }
 
-func (w *plainWriter) members(o object, depth int) bool {
-	w.out = append(w.out, '{')
-	for p := range w.properties(o, 2*maxPlainProps) {
-		if w.looked++; w.looked > maxPlainLooks {
+// ordinary says that objects with that prototype have no toJSON from it: it is the usual one, none, or that of a class without.
+func (w *plainWriter) ordinary(proto object) bool {
+	if proto == 0 || proto == w.b.ObjectProto || proto == w.checked {
+		return true
+	}
+	const maxClasses = 8
+	p := proto
+	for range maxClasses {
+		if p == 0 || p == w.b.ObjectProto {
+			w.checked = proto
+			return true
+		}
+		if w.class(p) != classObject || w.overrides(p) {
 			return false
 		}
+		p = w.proto(p)
+	}
+	return false
+}
+
+func (w *plainWriter) members(o object, depth int) bool {
+	w.out = append(w.out, '{')
+	empty := true
+	for p := range w.properties(o, 2*w.props) {
 		s, isText := w.atomText(p.atom)
-		if !isText || p.flags&propKind != propNormal { // numbers come first, in their order
+		if !isText || p.flags&propKind != propNormal || p.atom == w.b.ToJSONAtom { // numbers come first, in their order
 			return false
 		}
 		if p.flags&propEnumerable == 0 || p.value == undefined {
+			if !w.look() {
+				return false
+			}
 			continue
 		}
-		if w.out[len(w.out)-1] != '{' {
+		if !empty {
 			w.out = append(w.out, ',')
 		}
-		if !w.string(s) {
+		empty = false
+		w.line(depth)
+		w.out = append(w.out, '"')
+		from := len(w.out)
+		if !w.flatString(s) || isIndex(w.out[from:]) {
 			return false
 		}
-		w.out = append(w.out, ':')
+		w.out = append(w.out, '"', ':')
+		if w.gap != "" {
+			w.out = append(w.out, ' ')
+		}
 		if !w.value(p.value, depth) {
 			return false
 		}
 	}
+	if !empty {
+		w.line(depth - 1)
+	}
 	w.out = append(w.out, '}')
 	return true
+}
+
+// isIndex says whether a name may be the index of an item; such a name does not stay where it was made.
+func isIndex(name []byte) bool {
+	for _, c := range name {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return len(name) > 0
 }
 
 func (w *plainWriter) items(at, n uint32, depth int) bool {
@@ -124,57 +198,89 @@ func (w *plainWriter) items(at, n uint32, depth int) bool {
 		if i > 0 {
 			w.out = append(w.out, ',')
 		}
-		if !w.value(value(w.u64(at+8*i)), depth) {
+		w.line(depth)
+		v := value(w.u64(at + 8*i))
+		if v == undefined {
+			v = tagNull << 32
+		}
+		if !w.value(v, depth) {
 			return false
 		}
+	}
+	if n > 0 {
+		w.line(depth - 1)
 	}
 	w.out = append(w.out, ']')
 	return true
 }
 
-// string writes the JSString at s. One that is a part of another it leaves alone, and one with half of a surrogate pair.
-func (w *plainWriter) string(s uint32) bool {
-	const isWide, partOf = 1 << 31, 3 << 28
-	head := w.u32(s)
-	n := head &^ isWide
-	if w.u32(s+4)&partOf != 0 || n > maxPlainText {
+// line begins a line at that depth, if there are lines.
+func (w *plainWriter) line(depth int) {
+	if w.gap == "" {
+		return
+	}
+	w.out = append(w.out, '\n')
+	for range depth {
+		w.out = append(w.out, w.gap...)
+	}
+}
+
+// string writes the text of v, a string or a rope of them.
+func (w *plainWriter) string(v value, depth int) bool {
+	const maxDepth = 100 // the interpreter keeps ropes flatter
+	switch v.tag() {
+	case tagString:
+		return w.flatString(uint32(v))
+	case tagRope:
+		left, right := value(w.u64(uint32(v)+8)), value(w.u64(uint32(v)+16))
+		return depth < maxDepth && w.look() && w.string(left, depth+1) && w.string(right, depth+1)
+	}
+	return false
+}
+
+// flatString writes the JSString at s. One with half of a surrogate pair it leaves alone.
+func (w *plainWriter) flatString(s uint32) bool {
+	text, wide, ok := w.chars(s, uint32(w.bytes)+1)
+	if !ok {
 		return false
 	}
-	w.out = append(w.out, '"')
-	if head&isWide == 0 {
-		text, _ := w.mem.Read(s+charsAt, n)
-		for _, c := range text {
-			w.char(rune(c))
-		}
-	} else {
-		text, _ := w.mem.Read(s+charsAt, 2*n)
-		for len(text) > 0 {
-			r := rune(binary.LittleEndian.Uint16(text))
-			text = text[2:]
-			if utf16.IsSurrogate(r) {
-				if len(text) == 0 {
-					return false
-				}
-				if r = utf16.DecodeRune(r, rune(binary.LittleEndian.Uint16(text))); r == utf8.RuneError {
-					return false
-				}
-				text = text[2:]
+	if !wide {
+		from := 0
+		for i, c := range text {
+			if c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+				w.out = append(w.out, text[from:i]...)
+				w.char(rune(c))
+				from = i + 1
 			}
-			w.char(r)
 		}
+		w.out = append(w.out, text[from:]...)
 	}
-	w.out = append(w.out, '"')
-	return len(w.out) <= maxPlainText
+	for wide && len(text) > 0 {
+		r := rune(binary.LittleEndian.Uint16(text))
+		text = text[2:]
+		if utf16.IsSurrogate(r) {
+			if len(text) == 0 {
+				return false
+			}
+			if r = utf16.DecodeRune(r, rune(binary.LittleEndian.Uint16(text))); r == utf8.RuneError {
+				return false
+			}
+			text = text[2:]
+		}
+		w.char(r)
+	}
+	return len(w.out) <= w.bytes
 }
 
 func (w *plainWriter) char(r rune) {
-	switch {
-	case r == '"' || r == '\\':
-		w.out = append(w.out, '\\', byte(r))
-	case r < ' ':
-		w.out = hex.AppendEncode(append(w.out, `\u00`...), []byte{byte(r)})
-	default:
+	const escaped, letters = "\"\\\b\t\n\f\r", `"\btnfr`
+	switch i := strings.IndexRune(escaped, r); {
+	case r >= ' ' && i < 0:
 		w.out = utf8.AppendRune(w.out, r)
+	case i >= 0:
+		w.out = append(w.out, '\\', letters[i])
+	default:
+		w.out = hex.AppendEncode(append(w.out, `\u00`...), []byte{byte(r)})
 	}
 }
 
@@ -196,7 +302,7 @@ func (in *interp) probePlain() error {
 	}
 	text, ok := in.plainJSON(nil, v)
 	in.free(v)
-	if !ok || string(text) != `{"a":1,"b\u000a":"\"xé","c":[true,null,-2.5,{"d":"ሴ😀"}],"e":0,"g":1e+300}` {
+	if !ok || string(text) != `{"a":1,"b\n":"\"xé","c":[true,null,-2.5,{"d":"ሴ😀"}],"e":0,"g":1e+300}` {
 		return errors.New("plain objects are not laid out as they should be: " + string(text))
 	}
 	return nil

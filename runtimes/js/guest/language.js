@@ -6,6 +6,7 @@
   const { defineProperty, getOwnPropertyDescriptor, getPrototypeOf, setPrototypeOf } = Object;
   const hidden = (target, name, value) => defineProperty(target, name, { value, writable: true, configurable: true, enumerable: false });
   const then = uncurry(Promise.prototype.then);
+  const slice = uncurry(String.prototype.slice);
 
   // The interpreter makes the AggregateError of Promise.any without a message.
   hidden(Promise, "any", {
@@ -66,6 +67,24 @@
   setPrototypeOf(KeptWeakRef, getPrototypeOf(NativeWeakRef));
   hidden(globalThis, "WeakRef", KeptWeakRef);
 
+  // Plain data the host writes, from where they lie in memory; what could run code of the program is left to the interpreter.
+  const { stringify } = JSON;
+  const { stringifyPlain } = cloche;
+  const { max, min } = Math;
+  const repeat = uncurry(String.prototype.repeat);
+  hidden(JSON, "stringify", {
+    stringify(value, replacer, space) {
+      if (typeof value === "object" && value !== null && (replacer === undefined || replacer === null)) {
+        const gap = typeof space === "number" ? repeat(" ", max(0, min(space, 10))) : typeof space === "string" ? slice(space, 0, 10) : undefined;
+        if (gap !== undefined || space === undefined || space === null) {
+          const text = stringifyPlain(value, gap);
+          if (text !== null) return text;
+        }
+      }
+      return stringify(value, replacer, space);
+    },
+  }.stringify);
+
   // The interpreter splits as ECMA-262 writes it down: it tries the pattern at each character of the text. Looking for the next place
   // where it matches comes to the same, and is several times faster, as long as nobody can tell: nothing of RegExp was replaced.
   const { prototype } = RegExp;
@@ -73,7 +92,6 @@
   const nativeSplit = uncurry(prototype[Symbol.split]);
   const nativeExec = prototype.exec;
   const exec = uncurry(nativeExec);
-  const slice = uncurry(String.prototype.slice);
   const { ownKeys } = Reflect;
   const flagsOf = getOwnPropertyDescriptor(prototype, "flags").get;
   const speciesOf = getOwnPropertyDescriptor(TheRegExp, Symbol.species).get;
