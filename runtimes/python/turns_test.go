@@ -263,6 +263,12 @@ func TestErrors(t *testing.T) {
 			Hint: "Use concurrent.futures, whose pools run their work in line, or call the function directly."}, nil, nil},
 		{"surrogate", "print('before')\nprint('a' + chr(0xD800))", runtimes.GuestError{Name: "UnicodeEncodeError", Value: "'utf-8' codec can't encode character '\\ud800' in position 1: surrogates not allowed", Line: 2}, nil, nil},
 		{"long text", "raise ValueError('x' * 1000000)", runtimes.GuestError{Name: "ValueError", Line: 1}, []string{"characters left out"}, nil},
+		{"an alarm", "import signal\nsignal.alarm(1)", runtimes.GuestError{Name: "AttributeError", Value: "module 'signal' has no attribute 'alarm'", Line: 2,
+			Hint: "No signals come in this sandbox: look at time.monotonic() as you go, or use asyncio.timeout(); the host's own time limit holds."}, nil, nil},
+		{"a module of Unix", "import resource", runtimes.GuestError{Name: "ModuleNotFoundError", Value: "No module named 'resource'", Line: 1,
+			Hint: "resource needs an operating system, which this sandbox does not have; use tracemalloc, for memory, instead."}, nil, nil},
+		{"pip", "import pip", runtimes.GuestError{Name: "ModuleNotFoundError", Value: "No module named 'pip'", Line: 1,
+			Hint: "Nothing can be installed from inside the sandbox; there are numpy, pandas, scipy, sklearn, statsmodels, matplotlib, seaborn, sympy, networkx, PIL, openpyxl, xlsxwriter, lxml, bs4, yaml, jinja2, pypdf, reportlab, sqlite3 and the standard library."}, nil, nil},
 		{"source nested too deeply", "eval('(' * 200000)", runtimes.GuestError{Name: "MemoryError", Value: "Parser stack overflowed - Python source too complex to parse", Line: 1, Hint: "The source is nested too deeply to be parsed."}, nil, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

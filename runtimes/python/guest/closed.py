@@ -76,6 +76,15 @@ def install_os():
 
     os.get_terminal_size = get_terminal_size
     os.sched_getaffinity = lambda pid: {0}
+    os.getrandom = lambda size, flags=0: os.urandom(size)
+
+    import _thread
+    import threading
+    import time
+
+    # The one thread that there is.
+    time.thread_time, time.thread_time_ns = time.process_time, time.process_time_ns
+    _thread.get_native_id = threading.get_native_id = os.getpid
 
 
 def install_hashlib():

@@ -205,11 +205,26 @@ _INSTEAD = {
     "ujson": "json",
     "orjson": "json",
     "nltk": "re and collections",
+    "pytest": "unittest",
+    "dask": "pandas",
+    "pyspark": "pandas",
+    "plotnine": "matplotlib or seaborn",
+    "wordcloud": "collections.Counter and matplotlib",
+    "streamlit": "matplotlib, whose figures are handed over as pictures",
+    "gradio": "matplotlib, whose figures are handed over as pictures",
+    "dash": "matplotlib, whose figures are handed over as pictures",
+    "weasyprint": "reportlab",
+    "pdfkit": "reportlab",
+    "transformers": "scikit-learn",
+    "Levenshtein": "difflib",
+    "rapidfuzz": "difflib",
+    "fuzzywuzzy": "difflib",
+    "google": "the files in /data, which were given to this run",
     "tkinter": "matplotlib, whose figures are handed over as pictures",
     "turtle": "matplotlib",
     "pygame": "matplotlib",
-    "resource": "sys.getsizeof or tracemalloc for memory; the host sets the limits",
-    "psutil": "os.cpu_count(); the host measures the rest",
+    "resource": "tracemalloc, for memory,",
+    "psutil": "tracemalloc, for memory,",
 }
 _HERE = (
     "numpy, pandas, scipy, sklearn, statsmodels, matplotlib, seaborn, sympy, networkx, PIL, openpyxl,"
@@ -223,10 +238,13 @@ def _module_hint(error):
     top = error.name.partition(".")[0]
     if top in sys.modules and "." in error.name:
         return ""  # a wrong name inside a package that is there
-    if top.startswith("_") or top in _UNIX:
-        return f"{top} needs an operating system, which this sandbox does not have."
     instead = _INSTEAD.get(top)
     advice = f"use {instead} instead" if instead else f"there are {_HERE}"
+    if top in ("pip", "ensurepip", "venv", "virtualenv"):
+        return f"Nothing can be installed from inside the sandbox; {advice}."
+    if top.startswith("_") or top in _UNIX:
+        needs = f"{top} needs an operating system, which this sandbox does not have"
+        return f"{needs}; {advice}." if instead else f"{needs}."
     if top in _COMPILED:
         return (
             f"{top} is not installed and cannot be, neither from inside the sandbox nor by the host, since it has"
@@ -234,18 +252,26 @@ def _module_hint(error):
         )
     return (
         f"{top} is not installed and cannot be installed from inside the sandbox; {advice},"
-        f" or have the host add it (cloche run --package {top}, or packages in its policy)."
+        f" or have the host add it (cloche run --package {_PACKAGES.get(top, top)}, or packages in its policy)."
     )
+
+
+# Packages whose names are not those of their modules.
+_PACKAGES = {
+    "barcode": "python-barcode", "docx": "python-docx", "dotenv": "python-dotenv", "git": "GitPython", "jwt": "PyJWT",
+    "pkg_resources": "setuptools", "pptx": "python-pptx", "ruamel": "ruamel.yaml", "slugify": "python-slugify",
+}  # fmt: skip
 
 
 # What is known to have no wheel of Python alone.
 _COMPILED = frozenset(
     "torch tensorflow keras xgboost lightgbm catboost polars pyarrow fastparquet duckdb cv2 skimage fitz ujson orjson"
-    " tkinter turtle pygame psutil numba cupy jax spacy gensim shapely geopandas h5py tables pymysql psycopg2".split()
+    " tkinter turtle pygame psutil numba cupy jax spacy gensim shapely geopandas h5py tables pymysql psycopg2 skimage dash"
+    " transformers wordcloud Levenshtein rapidfuzz netCDF4 rasterio prophet".split()
 )
 
 
-_UNIX = {"fcntl", "termios", "pwd", "grp", "readline", "curses", "syslog", "pty", "tty", "crypt", "nis"}
+_UNIX = {"fcntl", "resource", "termios", "pwd", "grp", "readline", "curses", "syslog", "pty", "tty", "crypt", "nis"}
 
 
 def _file_hint(error):
@@ -359,6 +385,21 @@ def _syntax_hint(error):
     return ""
 
 
+_SIGNALS = "alarm setitimer getitimer pause sigwait sigwaitinfo sigtimedwait pthread_kill pthread_sigmask siginterrupt".split()
+
+
+def _attribute_hint(error):
+    """A function of the standard library that this interpreter lacks."""
+    module, name = getattr(error.obj, "__name__", ""), error.name
+    if module == "signal" and name in _SIGNALS:
+        return "No signals come in this sandbox: look at time.monotonic() as you go, or use asyncio.timeout(); the host's own time limit holds."
+    if module == "hashlib" and name == "scrypt":
+        return "scrypt is not available in this sandbox: use hashlib.pbkdf2_hmac."
+    if module == "os" and (name.startswith(("set", "sched_", "posix_")) or name in ("fchdir", "fwalk", "mknod", "chroot", "sendfile")):
+        return f"os.{name} is not available in this sandbox, which has no operating system of its own."
+    return ""
+
+
 def _thread_hint(error):
     if "can't start new thread" in str(error):
         return "Use concurrent.futures, whose pools run their work in line, or call the function directly."
@@ -371,6 +412,7 @@ _HINTS = [
     (OSError, _os_hint),
     (OSError, _url_hint),
     (KeyError, _key_hint),
+    (AttributeError, _attribute_hint),
     (UnicodeDecodeError, _decode_hint),
     (EOFError, _eof_hint),
     (RecursionError, _recursion_hint),

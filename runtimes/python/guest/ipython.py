@@ -4,6 +4,7 @@ import base64
 import html
 import sys
 
+from . import ints, magics
 from .display import DisplayHandle, display
 
 
@@ -249,7 +250,8 @@ def install():
     package.__path__ = []
     package.__version__ = "0"
     package.version_info = (0,)
-    package.get_ipython = lambda: None
+    # Libraries that ask are not in a notebook: they would take hold of it.
+    package.get_ipython = lambda: magics.shell if ints.of_program(sys._getframe(1)) else None
     shown = types.ModuleType("IPython.display", "What notebooks show things with.")
     core = types.ModuleType("IPython.core")
     core.__path__ = []

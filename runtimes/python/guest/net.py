@@ -248,6 +248,13 @@ def wrap_socket(
     return sock
 
 
+# What programs set on sockets, numbered as on Linux.
+_OPTIONS = dict(
+    SO_REUSEADDR=2, SO_ERROR=4, SO_BROADCAST=6, SO_SNDBUF=7, SO_RCVBUF=8, SO_KEEPALIVE=9, SO_LINGER=13, SO_REUSEPORT=15, SO_RCVTIMEO=20,
+    SO_SNDTIMEO=21, SOCK_RAW=3,
+)  # fmt: skip
+
+
 def install():
     """Puts these sockets where the standard library looks for sockets."""
     import socket as module
@@ -255,6 +262,8 @@ def install():
     from . import aionet  # which is made of these sockets
 
     module.socket = module.SocketType = socket
+    for name, value in _OPTIONS.items():
+        setattr(module, name, value)
 
     def unknown(host, *args, **kwargs):
         why = "the host looks names up itself, for HTTP requests" if offered() else wire.CLOSED
