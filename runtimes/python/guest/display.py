@@ -5,6 +5,7 @@ JSON with {"$bytes": n} in the place of bytes, then those bytes in the same orde
 """
 
 import base64
+import datetime
 import math
 import re
 import reprlib
@@ -171,7 +172,7 @@ def _add_known(forms, value, kind):
     if not isinstance(module, str):
         return
     package = module.partition(".")[0]
-    if package == "pandas":
+    if package == "pandas" and not _is_time(value):
         import pandas
 
         if isinstance(value, pandas.DataFrame):
@@ -185,8 +186,8 @@ def _add_known(forms, value, kind):
         from . import figures
 
         figures.add_forms(forms, value)
-    elif isinstance(value, tuple) and kind.__repr__ is not tuple.__repr__:
-        _add_json(forms, value)  # named tuples
+    elif isinstance(value, tuple) and kind.__repr__ is not tuple.__repr__ or isinstance(value, (dict, list)) or _is_time(value):
+        _add_json(forms, value)  # named tuples, counters and the like, dates
 
 
 # JSON.
@@ -239,12 +240,22 @@ def _natural(value, budget, depth):
         return budget[0] >= 0 and all(
             type(k) is str and _natural(v, budget, depth + 1) for k, v in value.items()
         )
-    return False
+    return _is_time(value) or _is_missing(value)
+
+
+def _is_time(value):
+    return isinstance(value, (datetime.date, datetime.time))
+
+
+def _is_missing(value):
+    return type(value).__name__ in ("NAType", "NaTType")  # pandas'
 
 
 def _item(value):
-    """A number or an array of numpy's, as Python's own."""
-    return _finite(value.tolist())
+    """A number or an array of numpy's as Python's own, a date or time as ISO 8601 has it."""
+    if _is_missing(value):
+        return None
+    return value.isoformat() if _is_time(value) else _finite(value.tolist())
 
 
 def _finite(value):
@@ -332,7 +343,7 @@ def _cell(value):
         return value if value.bit_length() <= 64 else str(value)
     if kind is float:
         return value if math.isfinite(value) else (None if value != value else str(value))
-    if kind.__name__ in ("NAType", "NaTType"):
+    if _is_missing(value):
         return None
     iso = getattr(value, "isoformat", None)
     try:
