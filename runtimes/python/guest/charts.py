@@ -58,6 +58,7 @@ def install():
 class _Reader:
     def __init__(self):
         self.left = TOTAL_MAX
+        self.errors = {}  # of lines, by their identity
 
     def axes(self, ax):
         if getattr(ax, "_colorbar", None) is not None:
@@ -72,15 +73,25 @@ class _Reader:
             made = self.container(container, xnames, ynames, done)
             if made:
                 series.append(made)
+        others = []
         wedges = [p for p in ax.patches if type(p).__name__ == "Wedge"]
         if wedges:
             series.append(self.pie(ax, wedges))
+        contained = {id(p) for c in ax.containers for p in getattr(c, "patches", ())}
+        for patch in ax.patches:
+            if id(patch) not in contained and id(patch) not in done and patch not in wedges and patch.get_visible():
+                kind = type(patch).__name__
+                if kind == "Polygon" and patch.get_transform() == ax.transData:
+                    series.append(self.outline(ax, patch))
+                elif kind != "Rectangle" or patch.get_width() or patch.get_height():  # seaborn's legends have such without a size
+                    others.append(kind)
         for line in ax.lines:
             if id(line) not in done and line.get_visible():
                 made = self.line(ax, line, xnames, ynames)
                 if made:
+                    if id(line) in self.errors:
+                        made.update(self.errors[id(line)])
                     series.append(made)
-        others = []
         for collection in ax.collections:
             if id(collection) not in done and collection.get_visible():
                 made = self.collection(ax, collection, xnames, ynames)
@@ -97,12 +108,14 @@ class _Reader:
         out = {"kind": kinds[0] if len(kinds) == 1 else "mixed" if kinds else "other" if others else "empty"}
         if others:
             out["others"] = others  # what is drawn, too, and not told of
+        solid = hasattr(ax, "get_zlim")
         if getattr(ax, "name", "") not in ("", "rectilinear"):
             out["projection"] = ax.name
         for key, text in (
             ("title", ax.get_title() or ax.get_title("left") or ax.get_title("right")),
             ("x_label", ax.get_xlabel()),
             ("y_label", ax.get_ylabel()),
+            ("z_label", ax.get_zlabel() if solid else ""),
         ):
             if text:
                 out[key] = text[:TEXT_MAX]
@@ -112,6 +125,8 @@ class _Reader:
         if "pie" not in kinds:
             for key, axis, limits in (("x_range", ax.xaxis, ax.get_xlim()), ("y_range", ax.yaxis, ax.get_ylim())):
                 out[key] = [_value(axis, v) for v in limits]
+            if solid:
+                out["z_range"] = [_number(v) for v in ax.get_zlim()]
         legend = ax.get_legend()
         if legend is not None:
             out["legend"] = [t.get_text()[:TEXT_MAX] for t in legend.get_texts()]
@@ -137,6 +152,9 @@ class _Reader:
         return out
 
     def line(self, ax, line, xnames, ynames):
+        if hasattr(line, "get_data_3d"):  # what it has else is where it lies on the picture
+            points = ([_number(v) for v in point] for point in zip(*line.get_data_3d()))
+            return self.series("line", points, line, color=_color(line.get_color()))
         x, y = line.get_xdata(orig=True), line.get_ydata(orig=True)
         trans = line.get_transform()
         if trans == ax.get_yaxis_transform(which="grid") and len(y):
@@ -148,14 +166,26 @@ class _Reader:
         kind = "line"
         if line.get_linestyle() in ("None", "none", " ", "") and line.get_marker() not in ("None", "none", " ", "", None):
             kind = "scatter"
-        points = ([_named(ax.xaxis, a, xnames), _named(ax.yaxis, b, ynames)] for a, b in zip(x, y))
-        return self.series(kind, points, line, color=_color(line.get_color()))
+        points = [[_named(ax.xaxis, a, xnames), _named(ax.yaxis, b, ynames)] for a, b in zip(x, y)]
+        if all(None in p for p in points):
+            return None  # nothing is drawn
+        label = line.get_label()
+        if not isinstance(label, str) or label.startswith("_"):
+            label = _legend_text(ax, line.get_color())
+        return self.series(kind, points, label=label, color=_color(line.get_color()))
+
+    def outline(self, ax, polygon):
+        points = ([_value(ax.xaxis, a), _value(ax.yaxis, b)] for a, b in polygon.get_xy())
+        if polygon.get_fill():
+            return self.series("area", points, polygon, color=_color(polygon.get_facecolor()))
+        return self.series("line", points, polygon, color=_color(polygon.get_edgecolor()))
 
     def container(self, container, xnames, ynames, done):
         kind = type(container).__name__
         if kind == "BarContainer":
             return self.bars(container, xnames, ynames)
         if kind == "ErrorbarContainer":
+            self.errors[id(container.lines[0])] = dict(_errors(container))
             for part in (container.lines[0], *container.lines[1], *container.lines[2]):
                 if part is not None and part is not container.lines[0]:
                     done.add(id(part))
@@ -182,6 +212,8 @@ class _Reader:
         base = [_number(p.get_x() if flat else p.get_y()) for p in bars]
         if any(base):
             more["base"] = base[:POINTS_MAX]
+        if container.errorbar is not None:
+            more.update(_errors(container.errorbar))
         touching = all(abs(a[1] - b[0]) <= 1e-9 * max(1.0, abs(a[1])) for a, b in zip(edges, edges[1:]))
         if len(bars) > 1 and touching and not any(isinstance(x, str) for x, _ in points):
             more["edges"] = [_value(axis, e[0]) for e in edges[:POINTS_MAX]] + [_value(axis, edges[min(len(edges), POINTS_MAX) - 1][1])]
@@ -205,6 +237,11 @@ class _Reader:
 
     def collection(self, ax, c, xnames, ynames):
         kind = type(c).__name__
+        if kind == "Path3DCollection":
+            return self.series("scatter", ([_number(v) for v in point] for point in zip(*c._offsets3d)), c)
+        if kind == "PolyCollection" and len(c.get_offsets()) > 1 and c.get_array() is not None:
+            points = ([_value(ax.xaxis, a), _value(ax.yaxis, b)] for a, b in c.get_offsets())
+            return self.series("hexbin", points, c, values=[_number(v) for v in c.get_array()[:POINTS_MAX]])
         if kind == "PathCollection":
             offsets = c.get_offsets()
             points = [[_named(ax.xaxis, a, xnames), _named(ax.yaxis, b, ynames)] for a, b in offsets]
@@ -215,6 +252,11 @@ class _Reader:
             sizes = c.get_sizes()
             if len(sizes) == len(points) > 1:
                 more["sizes"] = [_number(v) for v in sizes[:POINTS_MAX]]
+            colors = c.get_facecolors()
+            if values is None and ax.get_legend() is not None and len(colors) == len(points) > 1:
+                texts = {color: _legend_text(ax, color) for color in set(map(tuple, colors))}
+                if len(texts) > 1 and all(texts.values()):
+                    more["groups"] = [texts[tuple(color)] for color in colors[:POINTS_MAX]]
             return self.series("scatter", points, c, **more) if points else None
         if kind in ("FillBetweenPolyCollection", "PolyCollection") and len(c.get_paths()) == 1:
             outline = c.get_paths()[0].vertices
@@ -257,13 +299,21 @@ class _Reader:
         return self.series(kind, points)
 
 
+def _errors(container):
+    """How far the bars of errors go, by their direction."""
+    bars = list(container.lines[2])
+    for name, at, there in (("x_errors", 0, container.has_xerr), ("y_errors", 1, container.has_yerr)):
+        if there and bars:
+            yield name, [[_number(end[at]) for end in ends] for ends in bars.pop(0).get_segments()[:POINTS_MAX]]
+
+
 def _legend_text(ax, color):
     """What the legend says about a colour."""
     legend = ax.get_legend()
     for handle, text in zip(getattr(legend, "legend_handles", ()), legend.get_texts() if legend is not None else ()):
-        shown = getattr(handle, "get_facecolor", None)
-        if shown is not None and _color(shown()) == _color(color):
-            return text.get_text()
+        for shown in ("get_facecolor", "get_markerfacecolor", "get_color"):
+            if hasattr(handle, shown) and _color(getattr(handle, shown)()) == _color(color):
+                return text.get_text()
     return ""
 
 
