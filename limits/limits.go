@@ -45,7 +45,8 @@ type Limits struct {
 	// Inodes caps files, folders and links in the sandbox's in-memory files, and how many it may add to each folder that
 	// is mounted for writing, 16 to 10 million.
 	Inodes uint64
-	// OpenFiles caps the guest's descriptors, the preopens and standard streams included, 8 to 65,536.
+	// OpenFiles caps the guest's descriptors, the preopens and standard streams included, 8 to 65,536. Those that a program
+	// in JavaScript sees are no descriptors of the host's, and not counted.
 	OpenFiles uint64
 	// HostCalls caps calls through the door (tools, fetch, display), 1 to 10^9.
 	HostCalls uint64

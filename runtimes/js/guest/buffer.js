@@ -9,6 +9,12 @@
   const outOfRange = (name, range, value) =>
     cloche.nodeError(RangeError, "ERR_OUT_OF_RANGE", `The value of "${name}" is out of range. It must be ${range}. Received ${cloche.inspect(value)}`);
 
+  cloche.checkCount = (name, value, min, max) => {
+    if (typeof value !== "number") throw cloche.wrongType(name, "of type number", value);
+    if (!Number.isInteger(value) && Math.abs(value) !== Infinity) throw outOfRange(name, "an integer", value);
+    if (!(value >= min && value <= max)) throw outOfRange(name, `>= ${min} && <= ${max}`, value);
+  };
+
   function checkSize(size) {
     if (typeof size !== "number") throw cloche.wrongType("size", "of type number", size);
     if (!(size >= 0 && size <= 2 ** 32)) throw outOfRange("size", ">= 0 && <= 4294967296", size);

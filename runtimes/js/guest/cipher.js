@@ -161,7 +161,8 @@
     const r = options?.r ?? options?.blockSize ?? 8;
     const p = options?.p ?? options?.parallelization ?? 1;
     const most = options?.maxmem ?? 32 << 20;
-    if (N < 2 || !Number.isInteger(Math.log2(N)) || 128 * N * r > most) {
+    cloche.checkCount("keylen", length, 0, 2 ** 31 - 1);
+    if (!(N >= 2 && r >= 1 && p >= 1 && p * r < 2 ** 30) || !Number.isInteger(Math.log2(N)) || 128 * N * r > most) {
       throw cloche.nodeError(RangeError, "ERR_CRYPTO_INVALID_SCRYPT_PARAMS", `Invalid scrypt params${128 * N * r > most ? ": error:030000AC:digital envelope routines::memory limit exceeded" : ""}`);
     }
     const size = 128 * r;
@@ -172,6 +173,7 @@
   }
 
   function hkdfSync(digest, key, salt, info, length) {
+    cloche.checkCount("length", length, 0, 2 ** 32);
     const hmac = (k, data) => cryptoModule.createHmac(digest, k).update(data).digest();
     const fresh = hmac(bytesOf(salt, "salt"), bytesOf(key, "ikm"));
     const out = [];

@@ -200,7 +200,8 @@
   function pbkdf2Sync(password, salt, iterations, length, digest) {
     password = bytesOf(password);
     salt = bytesOf(salt);
-    if (!(iterations >= 1)) throw cloche.nodeError(RangeError, "ERR_OUT_OF_RANGE", `The value of "iterations" is out of range. It must be >= 1. Received ${iterations}`);
+    cloche.checkCount("iterations", iterations, 1, 2 ** 31 - 1);
+    cloche.checkCount("keylen", length, 0, 2 ** 31 - 1);
     if (cloche.hash(hashName(digest), ...span(password), ...span(salt)) === null) throw cloche.nodeError(TypeError, "ERR_CRYPTO_INVALID_DIGEST", `Invalid digest: ${digest}`);
     const out = [];
     let have = 0;

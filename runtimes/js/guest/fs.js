@@ -368,7 +368,34 @@
     from = toPath(from, "src");
     to = toPath(to, "dest");
     if (options?.filter && !options.filter(from, to)) return;
-    const stat = statSync(from, undefined, "cp");
+    if (options?.dereference || !lstatSync(from).isSymbolicLink()) {
+      const source = realpathSync(from), target = realDestination(to);
+      const refuse = (why) => { throw cloche.nodeError(Error, "ERR_FS_CP_EINVAL", `Invalid src or dest: cp returned EINVAL (${why}) ${to}`); };
+      if (source === target) refuse("src and dest cannot be the same");
+      if (`${target}/`.startsWith(`${source}/`.replace("//", "/")) && statSync(from).isDirectory()) refuse(`cannot copy ${from} to a subdirectory of self ${to}`);
+    }
+    copyAll(from, to, options);
+  }
+
+  // realDestination is where a file that is made under the name would be.
+  function realDestination(name) {
+    const { resolve, dirname, basename, join } = cloche.path;
+    name = resolve(name);
+    try {
+      return realpathSync(name);
+    } catch (error) {
+      if (error.code !== "ENOENT") throw error;
+      return join(realDestination(dirname(name)), basename(name));
+    }
+  }
+
+  function copyAll(from, to, options) {
+    const stat = (options?.dereference ? statSync : lstatSync)(from);
+    if (stat.isSymbolicLink()) {
+      const target = readlinkSync(from);
+      rmSync(to, { force: true });
+      return symlinkSync(options?.verbatimSymlinks ? target : cloche.path.resolve(cloche.path.dirname(from), target), to);
+    }
     if (!stat.isDirectory()) {
       if (existsSync(to)) {
         if (options?.errorOnExist && options.force === false) throw cloche.nodeError(Error, "ERR_FS_CP_EEXIST", `Target already exists: cp returned EEXIST (${to} already exists) ${to}`);
@@ -381,7 +408,10 @@
       throw cloche.nodeError(Error, "ERR_FS_EISDIR", `Recursive option not enabled, cannot copy a directory: cp returned EISDIR (${from} is a directory (not copied)) ${from}`);
     }
     mkdirSync(to, { recursive: true });
-    for (const name of readdirSync(from)) cpSync(`${from}/${name}`, `${to}/${name}`, options);
+    for (const name of readdirSync(from)) {
+      const [source, target] = [`${from}/${name}`, `${to}/${name}`];
+      if (!options.filter || options.filter(source, target)) copyAll(source, target, options);
+    }
   }
 
   function opendirSync(path) {

@@ -21,6 +21,15 @@ console.log(nc.randomBytes(8).length, nc.randomInt(5) < 5, nc.randomInt(10, 11),
   await show(() => { const h = nc.createHash("md5"); h.digest(); h.update("x"); });
   await show(() => nc.timingSafeEqual(Buffer.alloc(1), Buffer.alloc(2)));
   await show(() => nc.randomInt(5, 5));
+  for (const n of [-1, 2 ** 31, NaN, 1.5, "5"]) {
+    for (const f of [() => nc.pbkdf2Sync("a", "b", 1, n, "sha1"), () => nc.pbkdf2Sync("a", "b", n, 1, "sha1"), () => nc.scryptSync("a", "b", n, { N: 2, r: 1, p: 1 }), () => nc.hkdfSync("sha1", "a", "b", "c", n)]) {
+      try {
+        f();
+      } catch (e) {
+        console.log(e.code, e.message);
+      }
+    }
+  }
   for (const a of ["SHA-1", "SHA-256", { name: "sha-384" }, "SHA-512"]) console.log(Buffer.from(await crypto.subtle.digest(a, new TextEncoder().encode("hi"))).toString("hex"));
   await show(() => crypto.subtle.digest("MD5", new Uint8Array(1)));
   const key = await crypto.subtle.importKey("raw", Buffer.from("secret"), { name: "HMAC", hash: "SHA-256" }, false, ["sign", "verify"]);

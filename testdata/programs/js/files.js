@@ -56,6 +56,30 @@ show(() => fs.copyFileSync(at("a.txt"), at("d/copy.txt"), fs.constants.COPYFILE_
 show(() => fs.copyFileSync(at("none"), at("x")));
 fs.cpSync(at("p"), at("p2"), { recursive: true });
 console.log(fs.readFileSync(at("p2/q/deep.txt"), "utf8"), fs.readdirSync(at("d")));
+fs.mkdirSync(at("t/u"), { recursive: true });
+fs.symlinkSync(".", at("t/u/self"));
+fs.symlinkSync("../..", at("t/u/up"));
+fs.symlinkSync("nowhere", at("t/dangling"));
+fs.symlinkSync("t", at("short"));
+const copy = (from, to, options) => {
+  try {
+    fs.cpSync(at(from), at(to), { recursive: true, ...options });
+    console.log("copied", from, to);
+  } catch (e) {
+    console.log(e.code, clean(e.message));
+  }
+};
+copy("t", "t");
+copy("t", "t/u/v");
+copy("t", "short/v");
+copy("short", "t/v", { dereference: true });
+copy("t", "t2");
+copy("short", "short2");
+copy("t/u/up", "up2", { verbatimSymlinks: true });
+copy("t", "t3", { dereference: true, filter: (name) => !/self|up|dangling/.test(name) });
+copy("none", "t4");
+console.log(["t2/u/self", "t2/u/up", "t2/dangling", "short2", "up2"].map((n) => clean(fs.readlinkSync(at(n)))), fs.readdirSync(at("t3")));
+for (const n of ["t", "t2", "t3", "short", "short2", "up2"]) fs.rmSync(at(n), { recursive: true });
 show(() => fs.rmdirSync(at("d")));
 show(() => fs.unlinkSync(at("none")));
 show(() => fs.rmSync(at("none")));
