@@ -3,7 +3,9 @@ package python_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"image/png"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -346,6 +348,33 @@ func TestSession(t *testing.T) {
 	r := s.run("g()")
 	if r.Error == nil || r.Error.Line != 1 || !strings.Contains(r.Error.Traceback, `File "turn-4.py", line 1, in g`) || !strings.Contains(r.Error.Traceback, "def g(): return 1 / 0") {
 		t.Errorf("error in an earlier turn's function: %+v", r.Error)
+	}
+	// Sources that no traceback can show any more are forgotten, the others are not.
+	sources := "import linecache\nlen([n for n in linecache.cache if n.startswith('turn-')])"
+	before := s.run(sources).ok(t).shown
+	for _, code := range []string{"y = 2", "1 + 1", "try: 1 / 0\nexcept ZeroDivisionError: pass", "z = [i for i in range(3)]", "import json; json.dumps(1)", "with open('/data/mod.py') as m: m.read()"} {
+		s.run(code).ok(t)
+	}
+	if after := s.run(sources).ok(t).shown; !reflect.DeepEqual(before, after) {
+		t.Errorf("sources kept: %v, and some turns later %v", before, after)
+	}
+	for _, code := range []string{
+		"try: 1 / 0 # %s\nexcept ZeroDivisionError as e: kept = e", "import inspect\nkept = inspect.currentframe() # %s",
+		"kept = lambda: 1 / 0 # %s", "kept = (1 / 0 for _ in range(9)) # %s", "async def kept(): 1 / 0 # %s", "class kept:\n  def __init__(self): 1 / 0 # %s",
+	} {
+		mark := fmt.Sprintf("the line of turn %d", s.turns+1)
+		s.run(fmt.Sprintf(code, mark)).ok(t)
+		r := s.run(`import traceback, types
+if isinstance(kept, Exception): traceback.print_exception(kept)
+elif isinstance(kept, types.FrameType): traceback.print_stack(kept)
+elif isinstance(kept, types.GeneratorType): next(kept)
+else:
+    import inspect
+    it = kept()
+    if inspect.isawaitable(it): await it`)
+		if !strings.Contains(r.stderr, mark) {
+			t.Errorf("after %q: stderr %q", code, r.stderr)
+		}
 	}
 	// Streams that a turn broke are whole again.
 	for _, code := range []string{

@@ -17,8 +17,10 @@ import os
 import re
 import struct
 import sys
+import types
 
 from json import dumps, loads
+from sys import getrefcount
 
 from . import aio, calls, display, errors, figures, host, intnames, magics, preload, review, state, streams, threads, tools, zone
 
@@ -27,6 +29,9 @@ _FIRST, _SESSION, _REST, _RENEW, _RESUME = 1, 2, 4, 8, 16
 _FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 _COROUTINE = 0x80  # of a code object that has awaits of its own
 _FUTURES = 0x1FE0000  # a code object's __future__ flags, handed on to the rest of its source
+
+_Code = types.CodeType
+_UNUSED = 3  # references to a code object that only _lingers sees
 
 names = {}  # the namespace of __main__
 _files = set()  # names of this session's turns
@@ -166,7 +171,7 @@ def _run(source, name):
         source = source[1:]
     linecache.cache[name] = (len(source), None, source.splitlines(True), name)
     try:
-        codes = iter(_compile(source, name))
+        parts = _compile(source, name)
     except SyntaxError:
         plain = magics.rewrite(source, name, _FLAGS)
         if plain is None:
@@ -174,16 +179,33 @@ def _run(source, name):
     else:
         plain = None
     if plain is not None:  # outside of the handler, so that its errors do not show the first one
-        codes = iter(_compile(plain, name))
+        parts = _compile(plain, name)
         if plain.around is not None:
             with plain.around(names):
-                return _execute(codes, suspendable=False)
+                return _execute(iter(parts), suspendable=False)
     value = None
+    codes = iter(parts)
     for code in codes:
         value = eval(code, names)
         if code.co_flags & _COROUTINE:
             value = aio.run_turn(value, codes)
+    code = None
+    if not _lingers(parts):  # or each turn of a long session would take some memory, and with it other pages than the last one
+        _files.discard(name)
+        linecache.cache.pop(name, None)
     return value
+
+
+def _lingers(parts):
+    """Whether a traceback may yet show code objects that ran to their ends: they have functions of their own, or something
+    refers to them, such as the frame of an exception that was caught."""
+    for code in parts:
+        if getrefcount(code) > _UNUSED:
+            return True
+        for constant in code.co_consts:
+            if type(constant) is _Code:
+                return True
+    return False
 
 
 def _execute(codes, value=None, suspendable=True):
