@@ -8,6 +8,7 @@ import (
 	"runtime/metrics"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -182,16 +183,21 @@ func BenchmarkBusyNeighbours(b *testing.B) {
 	aloneCPU := 1e3 * (collectorTime() - before) / times
 	alone := map[string]time.Duration{"gc": percentile(lone, 0.5), "start": one()}
 	done := make(chan error)
+	var fuel atomic.Uint64
 	for i := range 8 {
 		code, language := "while True: pass", engine.Python
 		if i%2 == 1 {
 			code, language = "for (;;);", engine.JavaScript
 		}
 		go func() {
-			_, err := e.Run(ctx, engine.Job{Language: language, Code: code, Limits: limits.Limits{Timeout: time.Hour, Fuel: 1e18}})
+			res, err := e.Run(ctx, engine.Job{Language: language, Code: code, Limits: limits.Limits{Timeout: time.Hour, Fuel: 1e18}})
+			if err == nil {
+				fuel.Add(res.Usage.Fuel)
+			}
 			done <- err
 		}()
 	}
+	begun := time.Now()
 	time.Sleep(100 * time.Millisecond)
 	took := map[string][]time.Duration{}
 	for b.Loop() {
@@ -204,6 +210,7 @@ func BenchmarkBusyNeighbours(b *testing.B) {
 			b.Error(err)
 		}
 	}
+	b.ReportMetric(float64(fuel.Load())/time.Since(begun).Seconds()/1e9, "guests-Gfuel/s")
 	b.ReportMetric(aloneCPU, "gc-alone-cpu-ms")
 	for what, d := range took {
 		b.ReportMetric(float64(alone[what].Microseconds())/1e3, what+"-alone-ms")

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"image/png"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -44,6 +45,16 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, "close the engine:", err)
 			code = 1
 		}
+	}
+	for range 100 { // what owns pages without having to be closed is found by the collector
+		if runtime.GC(); memimage.FrozenBytes() == 0 {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if left := memimage.FrozenBytes(); left > 0 && code == 0 {
+		fmt.Fprintf(os.Stderr, "%d bytes of frozen pages have an owner still\n", left)
+		code = 1
 	}
 	os.Exit(code)
 }

@@ -7,8 +7,6 @@ import (
 	"io"
 	"runtime"
 	"sync"
-
-	"github.com/cloche-dev/cloche/engine/memimage"
 )
 
 // ErrSnapshot is wrapped by what is wrong with a snapshot: it was changed or cut, belongs to another deployment, another
@@ -28,9 +26,10 @@ type Snapshot struct {
 	lang *loaded
 	opts Options
 
-	// mu guards st, which is nil when the snapshot was closed.
-	mu sync.Mutex
-	st *state
+	// mu guards st, which is nil when the snapshot was closed. Nobody has to close it.
+	mu      sync.Mutex
+	st      *state
+	cleanup runtime.Cleanup
 }
 
 // SnapshotInfo describes a snapshot.
@@ -72,7 +71,7 @@ func (s *Session) present() (*state, error) {
 func newSnapshot(e *Engine, l *loaded, o Options, st *state) *Snapshot {
 	o.Files = nil // they are in the state
 	sn := &Snapshot{eng: e, lang: l, opts: o, st: st}
-	runtime.AddCleanup(sn, func(d *memimage.Delta) { d.Release() }, st.vm.Memory.Retain())
+	sn.cleanup = runtime.AddCleanup(sn, (*state).release, st)
 	return sn
 }
 
@@ -80,8 +79,11 @@ func newSnapshot(e *Engine, l *loaded, o Options, st *state) *Snapshot {
 func (sn *Snapshot) Close() error {
 	sn.mu.Lock()
 	defer sn.mu.Unlock()
-	sn.st.release()
-	sn.st = nil
+	if sn.st != nil {
+		sn.cleanup.Stop()
+		sn.st.release()
+		sn.st = nil
+	}
 	return nil
 }
 

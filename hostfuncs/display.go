@@ -124,6 +124,9 @@ func attachment(value json.RawMessage) (n uint64, ok bool) {
 func isJSON(t string) bool { return t == "application/json" || strings.HasSuffix(t, "+json") }
 
 func validMIME(s string) bool {
+	if s == "text/plain" || s == "application/json" {
+		return true // what nearly every value has
+	}
 	if len(s) > maxMIMEBytes || !strings.Contains(s, "/") {
 		return false
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"sync/atomic"
 )
@@ -13,13 +12,8 @@ import (
 // and may be loaded into any number of Linears of the same image, from several goroutines.
 //
 // Its pages lie outside of Go's heap and are shared with the deltas that came before and after. Each owner calls
-// Release once; a Delta that nobody can reach any more is released too, in time.
+// Release once.
 type Delta struct {
-	*frozen
-}
-
-// frozen is a Delta without its owners' handle.
-type frozen struct {
 	image   *Image
 	size    uint64 // bytes
 	extents []extent
@@ -43,14 +37,10 @@ const (
 
 var mappedTotal atomic.Int64
 
-func newDelta(f *frozen) *Delta {
-	f.owners.Store(1)
-	d := &Delta{f}
-	runtime.AddCleanup(d, func(f *frozen) {
-		if f.owners.Swap(0) > 0 {
-			f.free()
-		}
-	}, f)
+// newDelta makes an empty one, whose owner is the caller.
+func newDelta(image *Image, size uint64) *Delta {
+	d := &Delta{image: image, size: size}
+	d.owners.Store(1)
 	return d
 }
 
@@ -63,13 +53,9 @@ func (d *Delta) Retain() *Delta {
 // Release takes an owner away; the last one frees the pages. A nil Delta has no owners.
 func (d *Delta) Release() {
 	if d != nil && d.owners.Add(-1) == 0 {
-		d.free()
-	}
-}
-
-func (f *frozen) free() {
-	if a, err := theArena(); err == nil {
-		a.release(f.extents)
+		if a, err := theArena(); err == nil {
+			a.release(d.extents)
+		}
 	}
 }
 
@@ -98,7 +84,7 @@ func (d *Delta) NewSince(older *Delta) uint64 {
 // eachNew calls do with the stretches of d that older, which may be nil, does not have as they are.
 func (d *Delta) eachNew(older *Delta, do func(extent) error) error {
 	if older == nil {
-		older = &Delta{&frozen{}}
+		older = &Delta{}
 	}
 	w := walker{extents: older.extents}
 	for _, e := range d.extents {
@@ -152,7 +138,7 @@ func (w *walker) compare(e extent) (n uint32, same bool) {
 
 // A Builder makes a Delta of pages that come in rising order.
 type Builder struct {
-	f     *frozen
+	d     *Delta
 	arena *arena
 	next  uint64 // no page before it may come
 }
@@ -169,7 +155,7 @@ func NewBuilder(image *Image, size uint64) (*Builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Builder{f: &frozen{image: image, size: size}, arena: a}, nil
+	return &Builder{d: newDelta(image, size), arena: a}, nil
 }
 
 // Add copies data, a whole number of host pages, to the delta at an offset that is a multiple of the host page.
@@ -178,34 +164,32 @@ func (b *Builder) Add(offset uint64, data []byte) error {
 	switch {
 	case offset%hostPage != 0 || n%hostPage != 0:
 		return fmt.Errorf("build a delta: %d bytes at %d are not whole pages of %d", n, offset, hostPage)
-	case offset < b.next || offset > b.f.size || n > b.f.size-offset:
-		return fmt.Errorf("build a delta: %d bytes at %d do not follow %d, or pass the end at %d", n, offset, b.next, b.f.size)
+	case offset < b.next || offset > b.d.size || n > b.d.size-offset:
+		return fmt.Errorf("build a delta: %d bytes at %d do not follow %d, or pass the end at %d", n, offset, b.next, b.d.size)
 	}
 	b.next = offset + n
-	return b.f.put(b.arena, offset, data)
+	return b.d.put(b.arena, offset, data)
 }
 
 // Delta ends the building. The Builder cannot be used afterwards.
 func (b *Builder) Delta() *Delta {
-	f := b.f
-	b.f = nil
-	return newDelta(f)
+	d := b.d
+	b.d = nil
+	return d
 }
 
 // Drop gives up what was built. After Delta it does nothing.
 func (b *Builder) Drop() {
-	if b.f != nil {
-		b.f.free()
-		b.f = nil
-	}
+	b.d.Release()
+	b.d = nil
 }
 
-// put freezes whole pages at an offset after those that f has.
-func (f *frozen) put(a *arena, offset uint64, data []byte) error {
+// put freezes whole pages at an offset after those that d has.
+func (d *Delta) put(a *arena, offset uint64, data []byte) error {
 	at := uint32(offset / hostPage)
 	return a.put(data, func(r run) {
-		f.extents = appendExtent(f.extents, extent{at, r.n, r.at}, a)
-		f.pages += uint64(r.n)
+		d.extents = appendExtent(d.extents, extent{at, r.n, r.at}, a)
+		d.pages += uint64(r.n)
 		at += r.n
 	})
 }
@@ -231,11 +215,11 @@ func (l *Linear) Save() (*Delta, error) {
 	if err != nil {
 		return nil, fmt.Errorf("save linear memory: %w", err)
 	}
-	s := saving{linear: l, arena: a, new: &frozen{image: l.image, size: l.size}}
+	s := saving{linear: l, arena: a, new: newDelta(l.image, l.size)}
 	if l.frozen != nil {
 		s.old = walker{extents: l.frozen.extents}
 		s.new.extents = make([]extent, 0, len(l.frozen.extents)+16)
-		s.kept = make([]extent, 0, len(l.frozen.extents)+16)
+		s.kept = l.kept[:0]
 	}
 	err = l.eachChanged(s.stretch)
 	l.saves++
@@ -244,7 +228,8 @@ func (l *Linear) Save() (*Delta, error) {
 	}
 	s.keepUntil(noPage)
 	a.share(s.kept)
-	d := newDelta(s.new)
+	l.kept = s.kept
+	d := s.new
 	l.setFrozen(d) // after an error too: what was mapped must not be freed
 	if err == nil {
 		err = l.watch(s.same)
@@ -266,7 +251,7 @@ type saving struct {
 	old    walker
 	cursor int    // the old extents before it are dealt with
 	from   uint32 // and of that one the pages before it
-	new    *frozen
+	new    *Delta
 	kept   []extent // of new, those that are old
 	fresh  bool     // new has others
 	same   int      // pages that were written but did not change, or may not have been
@@ -443,7 +428,7 @@ func (l *Linear) eachChanged(do func(offset, length uint64) error) error {
 // Begin is Save for a memory that is as New or Reset left it: it returns an empty delta.
 func (l *Linear) Begin() *Delta {
 	if l.frozen == nil {
-		d := newDelta(&frozen{image: l.image, size: l.size})
+		d := newDelta(l.image, l.size)
 		l.setFrozen(d)
 		d.Release()
 	}
@@ -459,7 +444,7 @@ func Merge(older, newer *Delta) (*Delta, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := saving{arena: a, old: walker{extents: older.extents}, new: &frozen{image: newer.image, size: newer.size}}
+	s := saving{arena: a, old: walker{extents: older.extents}, new: newDelta(newer.image, newer.size)}
 	for _, e := range newer.extents {
 		s.keepUntil(e.at)
 		s.from = max(s.from, e.at+e.n)
@@ -469,7 +454,7 @@ func Merge(older, newer *Delta) (*Delta, error) {
 	}
 	s.keepUntil(noPage)
 	a.share(s.kept)
-	return newDelta(s.new), nil
+	return s.new, nil
 }
 
 // EachSince is Each for the pages that an older delta of the same memory, if there is one, does not have as they are.
@@ -478,6 +463,5 @@ func (d *Delta) EachSince(older *Delta, do func(offset uint64, data []byte) erro
 	if err != nil {
 		return err
 	}
-	defer runtime.KeepAlive(d)
 	return d.eachNew(older, func(e extent) error { return do(uint64(e.at)*hostPage, a.page(e.slot, e.n)) })
 }

@@ -62,6 +62,7 @@ type Linear struct {
 
 	// What Save and Load keep; see delta.go.
 	frozen     *Delta   // what the memory was at the last of them, or nil
+	kept       []extent // the memory of Save's list of them
 	saves      int      // since it is the same memory: since the last Load or Reset
 	mapped     []extent // the stretches of it that are mapped from the arena
 	registered bool     // some of it is with the system's watcher

@@ -36,7 +36,7 @@ var running atomic.Int32
 // sweeps, so what a guest computes between two yields is what each span costs.
 const (
 	yieldSeldom = 2 * time.Millisecond
-	yieldOften  = 12 * time.Microsecond
+	yieldOften  = 4 * time.Microsecond
 	yieldUsed   = 3 * time.Microsecond // a yield that lasted longer let somebody compute
 )
 
