@@ -265,6 +265,8 @@ func TestErrors(t *testing.T) {
 			Hint: "Use concurrent.futures, whose pools run their work in line, or call the function directly."}, nil, nil},
 		{"surrogate", "print('before')\nprint('a' + chr(0xD800))", runtimes.GuestError{Name: "UnicodeEncodeError", Value: "'utf-8' codec can't encode character '\\ud800' in position 1: surrogates not allowed", Line: 2}, nil, nil},
 		{"long text", "raise ValueError('x' * 1000000)", runtimes.GuestError{Name: "ValueError", Line: 1}, []string{"characters left out"}, nil},
+		{"a module of old", "import imghdr", runtimes.GuestError{Name: "ModuleNotFoundError", Value: "No module named 'imghdr'", Line: 1,
+			Hint: "imghdr is no longer a part of Python; use PIL.Image.open(path).format instead."}, nil, nil},
 		{"an alarm", "import signal\nsignal.alarm(1)", runtimes.GuestError{Name: "AttributeError", Value: "module 'signal' has no attribute 'alarm'", Line: 2,
 			Hint: "No signals come in this sandbox: look at time.monotonic() as you go, or use asyncio.timeout(); the host's own time limit holds."}, nil, nil},
 		{"a module of Unix", "import resource", runtimes.GuestError{Name: "ModuleNotFoundError", Value: "No module named 'resource'", Line: 1,

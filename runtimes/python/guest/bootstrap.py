@@ -25,9 +25,10 @@ def bake():
     threads.install()
     threads.install_futures()
 
-    from . import aio, closed, files, limits, mapped, net, preload
+    from . import aio, closed, files, limits, mapped, net, older, preload
 
     aio.install()
+    older.install()
     mapped.install()
     limits.install()
     closed.install_ssl()

@@ -242,6 +242,8 @@ def _module_hint(error):
     advice = f"use {instead} instead" if instead else f"there are {_HERE}"
     if top in ("pip", "ensurepip", "venv", "virtualenv"):
         return f"Nothing can be installed from inside the sandbox; {advice}."
+    if top in _REMOVED:
+        return f"{top} is no longer a part of Python; use {_REMOVED[top]} instead."
     if top.startswith("_") or top in _UNIX:
         needs = f"{top} needs an operating system, which this sandbox does not have"
         return f"{needs}; {advice}." if instead else f"{needs}."
@@ -271,6 +273,11 @@ _COMPILED = frozenset(
 )
 
 
+_REMOVED = {
+    "asynchat": "asyncio", "asyncore": "asyncio", "audioop": "numpy", "cgi": "urllib.parse and email.message", "crypt": "hashlib",
+    "distutils": "packaging.version, shutil or sysconfig", "imghdr": "PIL.Image.open(path).format", "imp": "importlib",
+    "pipes": "shlex", "sre_compile": "re", "sre_constants": "re", "sre_parse": "re", "uu": "base64", "xdrlib": "struct",
+}  # fmt: skip
 _UNIX = {"fcntl", "resource", "termios", "pwd", "grp", "readline", "curses", "syslog", "pty", "tty", "crypt", "nis"}
 
 

@@ -260,7 +260,14 @@ def _compile(source, name):
         pass  # told below, of the whole
     if parts is None:
         return _by_tree(source, name)
-    return parts if before is not None else parts[1:]
+    if before is None:
+        return parts[1:]
+    return parts if _alike(*parts) else _by_tree(source, name)
+
+
+def _alike(before, last):
+    """Whether both awaits something, or neither."""
+    return not (before.co_flags ^ last.co_flags) & _COROUTINE
 
 
 def _by_tree(source, name):
@@ -270,9 +277,21 @@ def _by_tree(source, name):
     if tree.body and isinstance(tree.body[-1], ast.Expr) and source.rstrip()[-1:] != ";":
         last = ast.Expression(tree.body.pop().value)
     code = compile(tree, name, "exec", _FLAGS, True)
-    if last is not None:
-        last = compile(last, name, "eval", _FLAGS | code.co_flags & _FUTURES, True)
-    return (code,) if last is None else (code, last)
+    if last is None:
+        return (code,)
+    flags = _FLAGS | code.co_flags & _FUTURES
+    value = compile(last, name, "eval", flags, True)
+    if not _alike(code, value):
+        # All of it runs on the loop, as in a notebook: what comes before the first await may begin tasks. An await that is
+        # never come to is what makes a coroutine of code.
+        never = ast.copy_location(ast.Await(ast.Constant(None)), last.body)
+        if code.co_flags & _COROUTINE:
+            last.body = ast.IfExp(ast.Constant(True), last.body, never)
+            value = compile(ast.fix_missing_locations(last), name, "eval", flags, True)
+        else:
+            tree.body.append(ast.If(ast.Constant(False), [ast.Expr(never)], []))
+            code = compile(ast.fix_missing_locations(tree), name, "exec", _FLAGS, True)
+    return code, value
 
 
 # Failing.

@@ -111,3 +111,33 @@ except* KeyError:
     pass
 assert __name__ == "__main__" and sys.argv == ["stdlib.py"] and __file__ == "/data/stdlib.py"
 assert sys.modules["__main__"].__dict__ is globals()
+
+# ast's classes of constants, which Python had up to 3.13.
+import ast
+
+
+def calculate(node):
+    if isinstance(node, ast.Num):
+        return node.n
+    if isinstance(node, ast.BinOp):
+        return {ast.Add: int.__add__, ast.Mult: int.__mul__}[type(node.op)](calculate(node.left), calculate(node.right))
+    raise TypeError(node)
+
+
+assert calculate(ast.parse("2 + 3 * 4", mode="eval").body) == 14
+nodes = [ast.parse(source, mode="eval").body for source in ("1", "'a'", "b'a'", "None", "True", "...", "x")]
+kinds = (ast.Num, ast.Str, ast.Bytes, ast.NameConstant, ast.Ellipsis)
+assert [[isinstance(n, k) for k in kinds].index(True) for n in nodes[:-1]] == [0, 1, 2, 3, 3, 4]
+assert not any(isinstance(nodes[-1], k) for k in kinds) and ast.Str(s="q").s == ast.Num(n=3).value * "" + "q"
+assert ast.dump(ast.Ellipsis()) == ast.dump(nodes[5]) and ast.dump(ast.Num(5)) == "Constant(value=5)"
+
+
+class Strings(ast.NodeVisitor):
+    found = []
+
+    def visit_Str(self, node):
+        self.found.append(node.s)
+
+
+Strings().visit(ast.parse("f('a', 1, g('b'))"))
+assert Strings.found == ["a", "b"]
