@@ -165,6 +165,7 @@ func appendSome[T any](list []T, more *int, item func() T) []T {
 
 // each calls do for each name of the session; the value of an accessor is undefined.
 func (c *card) each(do func(name string, mark uint64, v value, tell func() told)) {
+	given := 0 // how many of the given names have passed: they keep their order
 	for _, lexical := range []bool{true, false} {
 		o, _ := objectAt(c.b.Lexicals)
 		if !lexical {
@@ -172,6 +173,10 @@ func (c *card) each(do func(name string, mark uint64, v value, tell func() told)
 		}
 		for p := range c.properties(o, maxNames) {
 			if !lexical && p.flags&propEnumerable == 0 || p.value.tag() == tagUninitialized && lexical {
+				continue
+			}
+			if !lexical && given < len(c.b.Given) && c.named(p.atom, c.b.Given[given]) {
+				given++
 				continue
 			}
 			name, ok := c.name(p.atom, mostNames)

@@ -148,6 +148,16 @@ func (h heap) name(atom, most uint32) (string, bool) {
 	return h.flat(s, most), true
 }
 
+// named says whether an atom stands for a name of ASCII characters.
+func (h heap) named(atom uint32, name string) bool {
+	s, ok := h.atomText(atom)
+	if !ok {
+		return false
+	}
+	b, wide, ok := h.chars(s, uint32(len(name))+1)
+	return ok && !wide && string(b) == name
+}
+
 const atomNumber = 1 << 31 // the atom is that number itself
 
 // atomText is the JSString of an atom; false when it is a number or a symbol.
