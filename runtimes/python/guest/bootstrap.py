@@ -37,6 +37,7 @@ def bake():
     closed.install_os()
     files.install()
     closed.install_subprocess()
+    closed.install_decimal()
     closed.install_hashlib()
     net.install()
     preload.web_clients()

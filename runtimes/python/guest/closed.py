@@ -25,11 +25,21 @@ def no_network(*args, **kwargs):
 
 def _refuse_process(name, takes_command):
     def function(*args, **kwargs):
+        instead = _instead(args[0]) if name == "system" and args else None
+        if instead is not None:
+            instead()
+            return 0
         raise no_processes(args[0] if takes_command and args else None)
 
     function.__name__ = function.__qualname__ = name
     function.__module__ = "posix"
     return function
+
+
+def _instead(command):
+    from . import magics
+
+    return magics.answer(command)
 
 
 def install_os():
@@ -118,13 +128,45 @@ def install_hashlib():
     hashlib.pbkdf2_hmac = pbkdf2_hmac
 
 
+def install_decimal():
+    """Gives errors of decimal, which is the one written in Python here, the words of the one in C."""
+    import _pydecimal
+
+    original = _pydecimal.Context._raise_error
+
+    def _raise_error(self, condition, explanation=None, *args):
+        try:
+            return original(self, condition, explanation, *args)
+        except _pydecimal.DecimalException as e:
+            e.args = ([condition],)
+            raise
+
+    _pydecimal.Context._raise_error = _raise_error
+
+
 def install_subprocess():
+    """Refuses every process but those that stand for what can be answered without one."""
+    import contextlib
+    import io
     import subprocess
 
-    def start(self, args, *rest, **kwargs):
+    def start(self, args, *rest, stdout=None, stderr=None, text=None, universal_newlines=None, encoding=None, errors=None, **kwargs):
         self.returncode = None
         self._child_created = False
-        raise no_processes(args)
+        instead = _instead(args)
+        if instead is None:
+            raise no_processes(args)
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said if stdout is not None else sys.stdout):
+            instead()
+        if not (text or universal_newlines or encoding or errors):
+            said = io.BytesIO(said.getvalue().encode())
+        said.seek(0)
+        self.args, self.pid, self.returncode, self.stdin = args, os.getpid(), 0, None
+        self.stdout = said if stdout == subprocess.PIPE else None
+        self.stderr = type(said)() if stderr == subprocess.PIPE else None
+        self.wait = self.poll = lambda timeout=None: 0
+        self.communicate = lambda input=None, timeout=None: tuple(f and f.read() for f in (self.stdout, self.stderr))
 
     subprocess.Popen.__init__ = start
 

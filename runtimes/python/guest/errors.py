@@ -206,6 +206,20 @@ _INSTEAD = {
     "orjson": "json",
     "nltk": "re and collections",
     "pytest": "unittest",
+    "aiohttp": "httpx",
+    "pydantic": "dataclasses",
+    "cryptography": "hashlib, hmac and secrets",
+    "bcrypt": "hashlib.pbkdf2_hmac",
+    "selenium": "requests or httpx, with bs4",
+    "playwright": "requests or httpx, with bs4",
+    "scrapy": "requests or httpx, with bs4",
+    "sqlalchemy": "sqlite3",
+    "pymongo": "sqlite3",
+    "redis": "a dictionary or sqlite3",
+    "imblearn": "sklearn's class_weight",
+    "umap": "sklearn.manifold.TSNE",
+    "colorama": "ANSI codes in print",
+    "ipywidgets": "plain variables",
     "dask": "pandas",
     "pyspark": "pandas",
     "plotnine": "matplotlib or seaborn",
@@ -260,7 +274,7 @@ def _module_hint(error):
 
 # Packages whose names are not those of their modules.
 _PACKAGES = {
-    "barcode": "python-barcode", "docx": "python-docx", "dotenv": "python-dotenv", "git": "GitPython", "jwt": "PyJWT",
+    "barcode": "python-barcode", "imblearn": "imbalanced-learn", "odf": "odfpy", "docx": "python-docx", "dotenv": "python-dotenv", "git": "GitPython", "jwt": "PyJWT",
     "pkg_resources": "setuptools", "pptx": "python-pptx", "ruamel": "ruamel.yaml", "slugify": "python-slugify",
 }  # fmt: skip
 
@@ -269,7 +283,8 @@ _PACKAGES = {
 _COMPILED = frozenset(
     "torch tensorflow keras xgboost lightgbm catboost polars pyarrow fastparquet duckdb cv2 skimage fitz ujson orjson"
     " tkinter turtle pygame psutil numba cupy jax spacy gensim shapely geopandas h5py tables pymysql psycopg2 skimage dash"
-    " transformers wordcloud Levenshtein rapidfuzz netCDF4 rasterio prophet".split()
+    " pydantic aiohttp cryptography bcrypt playwright tiktoken tokenizers sentencepiece umap zstandard lz4 brotli gmpy2 ortools"
+    " cvxpy igraph pygraphviz pyodbc MySQLdb asyncpg librosa soundfile onnxruntime jpype pyaudio transformers wordcloud Levenshtein rapidfuzz netCDF4 rasterio prophet".split()
 )
 
 
@@ -289,13 +304,15 @@ def _file_hint(error):
         here = sorted(os.listdir("/data"))
     except OSError:
         return ""
+    folder = os.path.dirname(name)
+    missing = f"There is no folder {folder!r}; what is written to /data is kept. " if folder and not os.path.isdir(folder) else ""
     if not here:
-        return "The working folder /data is empty: no file was given to this run."
+        return missing + "The working folder /data is empty: no file was given to this run."
     import difflib
 
     close = difflib.get_close_matches(os.path.basename(name), here, 1)
     listing = ", ".join(map(repr, here[:20])) + (f" and {len(here) - 20} more" if len(here) > 20 else "")
-    return f"The working folder /data holds {listing}" + (f"; {close[0]!r} is closest." if close else ".")
+    return f"{missing}The working folder /data holds {listing}" + (f"; {close[0]!r} is closest." if close else ".")
 
 
 def _os_hint(error):

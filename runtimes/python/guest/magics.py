@@ -195,6 +195,25 @@ _IMPORTED_AS = {
 }  # fmt: skip
 
 
+def answer(command):
+    """What stands in for a process that was to run a command: a function, or None. pip is answered as on a notebook's
+    line, and there is no screen to be cleared."""
+    if isinstance(command, str):
+        if re.fullmatch(r"\s*(clear|cls)(\s*(\|\||;|&+)\s*(clear|cls))*\s*", command):
+            return lambda: None
+        try:
+            words = shlex.split(command)
+        except ValueError:
+            return None
+    else:
+        words = [str(w) for w in command] if isinstance(command, (list, tuple)) else []
+    if words in (["clear"], ["cls"]):
+        return lambda: None
+    program = os.path.basename(words[0]).removesuffix(".wasm") if words else ""
+    wanted = _pip(program, words[1:])
+    return None if wanted is None else lambda: _install(wanted)
+
+
 def _install(words):
     """Goes well for what is there already; what is not there cannot be installed from inside."""
     import importlib.metadata

@@ -50,3 +50,24 @@ closed("network is closed", ssl.get_server_certificate, ("example.com", 443))
 assert os.getuid() == 1000 and os.getlogin() == "user"
 assert socket.gethostname() == "localhost"
 assert time.monotonic() - start < 5
+
+# What needs no process is answered as if one had run.
+import contextlib
+import io
+import sys
+
+assert os.system("clear") == os.system("cls||clear") == 0
+pip = [sys.executable, "-m", "pip", "install", "-q", "pandas"]
+with contextlib.redirect_stdout(io.StringIO()) as said:
+    assert subprocess.check_call(pip) == 0 and os.system("pip install numpy pandas") == 0
+assert said.getvalue().split()[3::4] == ["pandas", "numpy", "pandas"]
+assert subprocess.run(pip, capture_output=True, text=True).stdout == "Requirement already satisfied: pandas\n"
+assert subprocess.check_output(pip).startswith(b"Requirement") and subprocess.run(pip, stdout=subprocess.DEVNULL, check=True).stdout is None
+with subprocess.Popen(pip, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:
+    assert p.communicate() == (b"Requirement already satisfied: pandas\n", b"") and p.wait() == p.poll() == p.returncode == 0
+try:
+    subprocess.check_call([sys.executable, "-m", "pip", "install", "cowsay"])
+except ModuleNotFoundError as e:
+    assert e.name == "cowsay"
+else:
+    raise AssertionError("cowsay was installed")

@@ -141,3 +141,17 @@ class Strings(ast.NodeVisitor):
 
 Strings().visit(ast.parse("f('a', 1, g('b'))"))
 assert Strings.found == ["a", "b"]
+
+# Errors of decimal have the words of the module in C.
+import decimal
+
+for wrong, name in (
+    (lambda: decimal.Decimal("x"), "ConversionSyntax"), (lambda: decimal.Decimal(1) / 0, "DivisionByZero"),
+    (lambda: decimal.Decimal(0) / 0, "DivisionUndefined"), (lambda: decimal.Decimal(-1).sqrt(), "InvalidOperation"),
+):
+    try:
+        wrong()
+    except decimal.DecimalException as e:
+        assert str(e) == f"[<class 'decimal.{name}'>]", e
+    else:
+        raise AssertionError(name)
