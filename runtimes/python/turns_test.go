@@ -267,7 +267,7 @@ func TestErrors(t *testing.T) {
 		{"long text", "raise ValueError('x' * 1000000)", runtimes.GuestError{Name: "ValueError", Line: 1}, []string{"characters left out"}, nil},
 		{"a module of old", "import imghdr", runtimes.GuestError{Name: "ModuleNotFoundError", Value: "No module named 'imghdr'", Line: 1,
 			Hint: "imghdr is no longer a part of Python; use PIL.Image.open(path).format instead."}, nil, nil},
-		{"a folder of another place", "open('/content/out.csv', 'w')", runtimes.GuestError{Name: "FileNotFoundError", Value: "[Errno 2] No such file or directory: '/content/out.csv'", Line: 1,
+		{"a folder of another place", "open('/content/q', 'w')", runtimes.GuestError{Name: "FileNotFoundError", Value: "[Errno 2] No such file or directory: '/content/q'", Line: 1,
 			Hint: "There is no folder '/content'; what is written to /data is kept. The working folder /data holds 'data.csv'."}, nil, nil},
 		{"an alarm", "import signal\nsignal.alarm(1)", runtimes.GuestError{Name: "AttributeError", Value: "module 'signal' has no attribute 'alarm'", Line: 2,
 			Hint: "No signals come in this sandbox: look at time.monotonic() as you go, or use asyncio.timeout(); the host's own time limit holds."}, nil, nil},
