@@ -7,7 +7,7 @@ import (
 
 const (
 	// ballastBytes lets the Go heap grow by as much again before it is collected.
-	ballastBytes = 32 << 20
+	ballastBytes = 64 << 20
 	// ballastShare is what a memory limit of the process must be of that, at least.
 	ballastShare = 16
 )
