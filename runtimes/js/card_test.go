@@ -102,3 +102,25 @@ func TestForgedMarks(t *testing.T) {
 		t.Errorf("the host copied %d bytes of names that no card remembers", held)
 	}
 }
+
+// FuzzPattern searches with code of a pattern that the program has damaged.
+func FuzzPattern(f *testing.F) {
+	for _, code := range []string{"\x05\x01\x13\x00\x01a\x00\x14\x00\x10", "\x1b\x00\x03\x00\x00\x00\x28\x06\x00\x00\x00\x13\x01\x07\x14\x01\x11\x20\x01\x01\x10",
+		"\x24\x01\x00a\x00z\x00\x19\x00\x01\x00\x00\x00\xf0\xff\xff\xff\x10", "\x29\x02\x00\x00\x00\x1c\x12\x0f\xfa\xff\xff\xff\x10"} {
+		f.Add([]byte(code), "aab z1\n", byte(formEach))
+	}
+	f.Fuzz(func(t *testing.T, code []byte, text string, form byte) {
+		all := append([]byte("\x0e\x06\x00\x00\x00\x06\x0d\xf4\xff\xff\xff"), code...) // what tries each place
+		head := binary.LittleEndian.AppendUint32([]byte{1, 0, 2, 2}, uint32(len(all)))
+		p := decode(append(head, all...))
+		if p == nil || len(text) > 100 {
+			return
+		}
+		tell(p, []byte(text), int32(form%5), "$1$2$&", func() {})
+		wide := make([]uint16, len(text))
+		for i, c := range []byte(text) {
+			wide[i] = uint16(c) << 4
+		}
+		tell(p, wide, int32(form%5), "", func() {})
+	})
+}

@@ -47,6 +47,7 @@ const (
 	classDate                   = 10
 	classCFunction              = 12 // and on to classGeneratorFunction: functions
 	classGeneratorFunction      = 17
+	classRegExp                 = 19
 	classUint8Clamped           = 22 // and on to classFloat64: typed arrays
 	classFloat64                = 33
 	classMap                    = 36

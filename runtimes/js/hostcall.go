@@ -28,7 +28,7 @@ var hostOps = [...]string{
 	opTurn: "turn", opFile: "file", opEncode: "encode", opDecode: "decode", opHash: "hash", opZone: "zone",
 	opCompile: "compile", opStdin: "stdin", opResolve: "resolve", opPeek: "peek", opCollate: "collate", opTool: "tool",
 	opBind: "bind", opDeflate: "deflate", opInflate: "inflate", opLine: "line", opTrace: "traced",
-	opCipher: "cipher", opGCMTag: "gcmTag", opScryptMix: "scryptMix", opStringify: "stringifyPlain",
+	opCipher: "cipher", opGCMTag: "gcmTag", opScryptMix: "scryptMix", opStringify: "stringifyPlain", opMatches: "matches",
 }
 
 const (
@@ -59,6 +59,7 @@ const (
 	opGCMTag               // (key, nonce, additional data, plain text, each as buffer, offset, length) -> ArrayBuffer, or null
 	opScryptMix            // (N, r, buffer, offset, length) -> ArrayBuffer, or null
 	opStringify            // (value, gap) -> its JSON text, or null when the interpreter has to write it
+	opMatches              // (pattern, text, form, replacement) -> what was found (see regexp.go), or null when the interpreter has to look
 )
 
 // What the guest tells by opSignal.
@@ -229,6 +230,8 @@ func (in *interp) answer(s *turn, op byte, a arguments) uint64 {
 		return in.scryptMix(a)
 	case opStringify:
 		return in.stringify(a)
+	case opMatches:
+		return in.matches(a)
 	}
 	fault("host function %d", op)
 	return 0

@@ -176,7 +176,7 @@ var guestFiles embed.FS
 
 // guestOrder is the order in which guest/*.js run; each builds on those before.
 var guestOrder = []string{
-	"core.js", "language.js", "inspect.js", "errors.js", "messages.js", "console.js", "timers.js", "events.js", "encoding.js", "buffer.js", "web.js",
+	"core.js", "language.js", "regexp.js", "inspect.js", "errors.js", "messages.js", "console.js", "timers.js", "events.js", "encoding.js", "buffer.js", "web.js",
 	"urlhost.js", "url.js", "nodeurl.js", "clone.js", "locales.js", "intl.js", "path.js", "util.js", "assert.js", "fs.js", "crypto.js", "calls.js", "webstreams.js", "fetch.js", "tools.js", "process.js", "stream.js", "zlib.js", "cipher.js",
 	"testing.js", "modules.js", "autopsy.js",
 }
@@ -408,7 +408,7 @@ func (in *interp) probe() error {
 	}
 	in.call("JS_DeleteProperty", uint64(b.Ctx), uint64(b.Lexicals), uint64(atom), 0)
 	in.call("JS_FreeAtom", uint64(b.Ctx), uint64(atom))
-	return errors.Join(in.probeReferences(), in.probePlain(), in.probeSettled())
+	return errors.Join(in.probeReferences(), in.probePlain(), in.probeRegExp(), in.probeSettled())
 }
 
 // probeReferences checks that references are counted where free counts them down.

@@ -1,0 +1,824 @@
+package js
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Looking for all matches of a pattern in a long text is done here, in place of the interpreter, which takes some ten times as long: it
+// is itself interpreted, and looks at each character through half a dozen of the pattern's instructions. The guest's
+// language.js asks for it, where no program can tell the difference, and makes the results.
+//
+// What runs is the code that the interpreter has compiled the pattern to (libregexp.c); [interp.probeRegExp] checks that it is
+// what this file knows:
+//
+//	flags (u16)  captures (u8)  registers (u8)  length (u32)  instructions  names of groups
+//
+// A pattern that ignores case, or has anything else that is not known here, is left to the interpreter, and so is one that
+// takes too many steps: only there they cost fuel.
+
+// Flags of a pattern (libregexp.h, LRE_FLAG_*).
+const (
+	patternGlobal  = 1 << 0
+	patternSticky  = 1 << 5
+	patternIndices = 1 << 6
+	patternNamed   = 1 << 7
+)
+
+// Instructions (libregexp-opcode.h, REOP_*), with what follows them.
+const (
+	reChar          = 1 // u16
+	reChar32        = 3 // u32
+	reDot           = 5
+	reAny           = 6
+	reSpace         = 7
+	reNotSpace      = 8
+	reLineStart     = 9
+	reLineStartM    = 10
+	reLineEnd       = 11
+	reLineEndM      = 12
+	reGoto          = 13 // i32, from the next instruction, as all jumps
+	reSplitGoto     = 14 // i32: tries it first
+	reSplitNext     = 15 // i32: tries it last
+	reMatch         = 16
+	reLookMatch     = 17
+	reNegativeMatch = 18
+	reSaveStart     = 19 // u8
+	reSaveEnd       = 20 // u8
+	reSaveReset     = 21 // u8 first, u8 last
+	reLoop          = 22 // u8 register, i32
+	reLoopSplitGoto = 23 // u8 register, u32 limit, i32: and three like it
+	reCheckGoto     = 25
+	reCheckNext     = 26
+	reSet           = 27 // u8 register, u32
+	reWordBoundary  = 28
+	reNotBoundary   = 30
+	reBackReference = 32 // u8 count, u8 group...
+	reBackwardRef   = 34
+	reRange         = 36 // u16 count, { u16 low, u16 high }...
+	reRange32       = 38 // u16 count, { u32 low, u32 high }...
+	reLook          = 40 // i32
+	reNegative      = 41 // i32
+	reSetPosition   = 42 // u8 register
+	reCheckAdvance  = 43 // u8 register
+	rePrev          = 44
+)
+
+// instruction is one of a pattern's. What it needs of registers was checked when it was decoded.
+type instruction struct {
+	op     byte
+	reg    int // the register; of groups the first one to reset
+	last   int // the last one
+	n      uint32
+	target int // index of an instruction
+	set    *charset
+	groups []byte
+}
+
+// charset is what a range matches: the first 256 characters by bits, all by pairs of bounds.
+type charset struct {
+	low   [4]uint64
+	pairs [][2]uint32
+}
+
+func (s *charset) has(c uint32) bool {
+	return c < 256 && s.low[c>>6]>>(c&63)&1 != 0 || c >= 256 && s.hasHigh(c)
+}
+
+func (s *charset) hasHigh(c uint32) bool {
+	_, ok := slices.BinarySearchFunc(s.pairs, c, func(p [2]uint32, c uint32) int {
+		switch {
+		case p[1] < c:
+			return -1
+		case p[0] > c:
+			return 1
+		}
+		return 0
+	})
+	return ok
+}
+
+func (s *charset) add(low, high uint32) {
+	for c := low; c <= min(high, 255); c++ {
+		s.low[c>>6] |= 1 << (c & 63)
+	}
+	s.pairs = append(s.pairs, [2]uint32{low, high})
+}
+
+// pattern is a decoded one that looks for its matches: its first three instructions try each place of the text.
+type pattern struct {
+	code      []instruction
+	flags     uint16
+	captures  int
+	registers int
+	first     *[256]bool // what of the first 256 characters a match may begin with; nil: it may be anything, or nothing
+}
+
+// decode reads a pattern's code, which may be anything; nil when it is not all known.
+func decode(b []byte) *pattern {
+	const header = 8
+	if len(b) < header || uint64(binary.LittleEndian.Uint32(b[4:])) > uint64(len(b)-header) {
+		return nil
+	}
+	p := &pattern{flags: binary.LittleEndian.Uint16(b), captures: int(b[2]), registers: int(b[3])}
+	b = b[header : header+binary.LittleEndian.Uint32(b[4:])]
+	at := make([]int, len(b)) // index + 1 of the instruction that begins there
+	var jumps []int           // targets by instruction, as offsets; 0: none
+	for pc := 0; pc < len(b); {
+		at[pc] = len(p.code) + 1
+		in, size, jump := decodeOne(b[pc:])
+		if size == 0 || !p.allows(&in) {
+			return nil
+		}
+		if pc += size; jump != nil {
+			jumps = append(jumps, pc+int(*jump))
+		} else {
+			jumps = append(jumps, -1)
+		}
+		p.code = append(p.code, in)
+	}
+	for i, to := range jumps {
+		if to == -1 {
+			continue
+		}
+		if to < 0 || to >= len(b) || at[to] == 0 {
+			return nil
+		}
+		p.code[i].target = at[to] - 1
+	}
+	const begin = 3
+	n := len(p.code)
+	if n <= begin || p.captures == 0 || p.code[n-1].op != reMatch || p.flags&patternSticky != 0 || p.code[0].op != reSplitGoto ||
+		p.code[0].target != begin || p.code[1].op != reAny || p.code[2].op != reGoto || p.code[2].target != 0 {
+		return nil
+	}
+	set := &charset{}
+	if p.begins(begin, set, make([]bool, n)) {
+		p.first = new([256]bool)
+		for c := range p.first {
+			p.first[c] = set.has(uint32(c))
+		}
+	}
+	return p
+}
+
+// decodeOne reads the instruction that b begins with, its size and the distance of its jump; size 0: it is not known.
+func decodeOne(b []byte) (in instruction, size int, jump *int32) {
+	var padded [10]byte // the longest one of fixed size
+	copy(padded[:], b)
+	u8, u16, u32 := padded[1], binary.LittleEndian.Uint16(padded[1:]), binary.LittleEndian.Uint32(padded[1:])
+	distance := func(at int) *int32 {
+		d := int32(binary.LittleEndian.Uint32(padded[at:]))
+		return &d
+	}
+	in = instruction{op: padded[0]}
+	switch in.op {
+	case reChar:
+		in.n, size = uint32(u16), 3
+	case reChar32:
+		in.n, size = u32, 5
+	case reDot, reAny, reSpace, reNotSpace, reLineStart, reLineStartM, reLineEnd, reLineEndM, reMatch, reLookMatch, reNegativeMatch,
+		reWordBoundary, reNotBoundary, rePrev:
+		size = 1
+	case reGoto, reSplitGoto, reSplitNext, reLook, reNegative:
+		size, jump = 5, distance(1)
+	case reSaveStart, reSaveEnd, reSetPosition, reCheckAdvance:
+		in.reg, size = int(u8), 2
+	case reSaveReset:
+		in.reg, in.last, size = int(u8), int(padded[2]), 3
+	case reLoop:
+		in.reg, size, jump = int(u8), 6, distance(2)
+	case reLoopSplitGoto, reLoopSplitGoto + 1, reCheckGoto, reCheckNext:
+		in.reg, in.n, size, jump = int(u8), binary.LittleEndian.Uint32(padded[2:]), 10, distance(6)
+	case reSet:
+		in.reg, in.n, size = int(u8), binary.LittleEndian.Uint32(padded[2:]), 6
+	case reBackReference, reBackwardRef:
+		if size = 2 + int(u8); size <= len(b) {
+			in.groups = b[2:size]
+		}
+	case reRange, reRange32:
+		width := 2 + int(in.op-reRange)
+		if size = 3 + 2*width*int(u16); size > len(b) || u16 == 0 {
+			return in, 0, nil
+		}
+		in.set = readSet(b[3:size], width)
+	}
+	if size > len(b) {
+		size = 0
+	}
+	return in, size, jump
+}
+
+// readSet reads pairs of bounds of two or four bytes each. A last one of 0xffff in two bytes has no end.
+func readSet(b []byte, width int) *charset {
+	s := &charset{}
+	for ; len(b) > 0; b = b[2*width:] {
+		if width == 4 {
+			s.add(binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:]))
+			continue
+		}
+		low, high := uint32(binary.LittleEndian.Uint16(b)), uint32(binary.LittleEndian.Uint16(b[2:]))
+		if high == 0xffff && len(b) == 2*width {
+			high = 0x7fffffff
+		}
+		s.add(low, high)
+	}
+	return s
+}
+
+// allows makes an instruction's register an index, and says whether all that it names exist.
+func (p *pattern) allows(in *instruction) bool {
+	switch in.op {
+	case reSaveStart, reSaveEnd:
+		in.reg = 2*in.reg + int(in.op-reSaveStart)
+		return in.reg < 2*p.captures
+	case reSaveReset:
+		return in.reg <= in.last && in.last < p.captures
+	case reLoop, reLoopSplitGoto, reLoopSplitGoto + 1, reSet, reSetPosition, reCheckAdvance:
+		in.reg += 2 * p.captures
+		return in.reg < 2*p.captures+p.registers
+	case reCheckGoto, reCheckNext: // the position is in the register after the counter
+		in.reg += 2 * p.captures
+		return in.reg+1 < 2*p.captures+p.registers
+	case reBackReference, reBackwardRef:
+		return !slices.ContainsFunc(in.groups, func(g byte) bool { return int(g) >= p.captures })
+	}
+	return true
+}
+
+// begins adds what a match of the code from i on may begin with; false when that is not known, or may be nothing.
+func (p *pattern) begins(i int, set *charset, seen []bool) bool {
+	for ; i < len(p.code) && !seen[i]; i++ {
+		seen[i] = true
+		switch in := &p.code[i]; in.op {
+		case reChar, reChar32:
+			set.add(in.n, in.n)
+			return true
+		case reRange, reRange32:
+			for j, bits := range in.set.low {
+				set.low[j] |= bits
+			}
+			return true
+		case reSpace:
+			for c := range uint32(256) {
+				if isSpace(c) {
+					set.add(c, c)
+				}
+			}
+			return true
+		case reGoto, reLook, reNegative: // what looks ahead only narrows what comes after it
+			i = in.target - 1
+		case reSplitGoto, reSplitNext:
+			if !p.begins(in.target, set, seen) {
+				return false
+			}
+		case reSaveStart, reSaveEnd, reSaveReset, reSet, reSetPosition, reWordBoundary, reNotBoundary, reLineStart, reLineStartM:
+		default:
+			return false
+		}
+	}
+	return i < len(p.code)
+}
+
+// isSpace is \s (libunicode.h, lre_is_space).
+func isSpace(c uint32) bool {
+	switch {
+	case c >= 9 && c <= 13, c == ' ', c == 0xa0:
+		return true
+	case c < 256:
+		return false
+	}
+	return c == 0x1680 || c >= 0x2000 && c <= 0x200a || c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000 || c == 0xfeff
+}
+
+func isLineEnd(c uint32) bool { return c == '\n' || c == '\r' || c == 0x2028 || c == 0x2029 }
+
+func isWord(c uint32) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_'
+}
+
+// A search runs a pattern over a text of one or two bytes a character, without surrogate pairs.
+type search[unit uint8 | uint16] struct {
+	*pattern
+	text []unit
+	regs []int
+	// stack has what is to be tried when a way fails: { instruction, position, bp of the one before << 2 | kind }, and on top
+	// of each what registers held before: { register, value }.
+	stack []int
+	steps int    // that are left
+	pause func() // called now and then
+}
+
+// Kinds of what lies on a stack.
+const (
+	atSplit    = 0
+	atLook     = 1
+	atNegative = 2
+)
+
+// maxMatchStack bounds a stack.
+const maxMatchStack = 1 << 20
+
+var errGaveUp = errors.New("too many steps")
+
+// all are the positions of the captures of all matches, one match after another, as a global pattern finds them; -1 is no position.
+func (m *search[unit]) all(most int) (found []int32, err error) {
+	m.regs = make([]int, 2*m.captures+m.registers)
+	for at := 0; at <= len(m.text); {
+		if m.first != nil {
+			from := at
+			for at < len(m.text) && uint32(m.text[at]) < 256 && !m.first[m.text[at]&255] {
+				at++
+			}
+			m.steps -= (at - from) / 8 // which take so much less
+		}
+		ok, err := m.match(at)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			at++
+			continue
+		}
+		for _, r := range m.regs[:2*m.captures] {
+			found = append(found, int32(r))
+		}
+		if len(found) > most {
+			return nil, errGaveUp
+		}
+		end := m.regs[1]
+		if end == m.regs[0] {
+			end++
+		}
+		at = end
+	}
+	return found, nil
+}
+
+// match says whether the pattern matches at a place; what it captured is in regs then.
+func (m *search[unit]) match(at int) (bool, error) {
+	const begin = 3 // after the instructions that try each place
+	for i := range m.regs {
+		m.regs[i] = -1
+	}
+	var (
+		pc, bp = begin, 0
+		s      = m.stack[:0]
+		regs   = m.regs
+		text   = m.text
+		c      uint32
+	)
+	defer func() { m.stack = s[:0] }()
+	save := func(reg, v int) {
+		s = append(s, reg, regs[reg])
+		regs[reg] = v
+	}
+	// saveOnce is save for what changes often between two choices.
+	saveOnce := func(reg, v int) {
+		for i := len(s); ; i -= 2 {
+			if i <= bp {
+				s = append(s, reg, regs[reg])
+				break
+			}
+			if s[i-2] == reg {
+				break
+			}
+		}
+		regs[reg] = v
+	}
+	choice := func(pc, at, kind int) {
+		s = append(s, pc, at, bp<<2|kind)
+		bp = len(s)
+	}
+	for {
+		if m.steps--; m.steps&0xfffff == 0 {
+			m.pause()
+		}
+		if m.steps < 0 || len(s) > maxMatchStack {
+			return false, errGaveUp
+		}
+		in := &m.code[pc]
+		pc++
+		good := true
+		switch in.op {
+		case reMatch:
+			return true, nil
+		case reChar, reChar32:
+			if good = at < len(text); good {
+				c, at = uint32(text[at]), at+1
+				good = c == in.n
+			}
+		case reRange, reRange32:
+			if good = at < len(text); good {
+				c, at = uint32(text[at]), at+1
+				good = in.set.has(c)
+			}
+		case reDot:
+			if good = at < len(text); good {
+				c, at = uint32(text[at]), at+1
+				good = !isLineEnd(c)
+			}
+		case reAny:
+			if good = at < len(text); good {
+				at++
+			}
+		case reSpace, reNotSpace:
+			if good = at < len(text); good {
+				c, at = uint32(text[at]), at+1
+				good = isSpace(c) == (in.op == reSpace)
+			}
+		case rePrev:
+			if good = at > 0; good {
+				at--
+			}
+		case reGoto:
+			pc = in.target
+		case reSplitNext:
+			choice(in.target, at, atSplit)
+		case reSplitGoto:
+			choice(pc, at, atSplit)
+			pc = in.target
+		case reLook:
+			choice(in.target, at, atLook)
+		case reNegative:
+			choice(in.target, at, atNegative)
+		case reSaveStart, reSaveEnd:
+			save(in.reg, at)
+		case reSaveReset:
+			for g := in.reg; g <= in.last; g++ {
+				save(2*g, -1)
+				save(2*g+1, -1)
+			}
+		case reSet:
+			saveOnce(in.reg, int(in.n))
+		case reSetPosition:
+			saveOnce(in.reg, at)
+		case reCheckAdvance:
+			good = regs[in.reg] != at
+		case reLoop:
+			left := regs[in.reg] - 1
+			saveOnce(in.reg, left)
+			if left != 0 {
+				pc = in.target
+			}
+		case reLoopSplitGoto, reLoopSplitGoto + 1, reCheckGoto, reCheckNext:
+			left := regs[in.reg] - 1
+			saveOnce(in.reg, left)
+			switch {
+			case left > int(in.n):
+				pc = in.target
+			case in.op >= reCheckGoto && regs[in.reg+1] == at && left != int(in.n):
+				good = false
+			case left == 0:
+			case in.op == reLoopSplitGoto || in.op == reCheckGoto:
+				choice(pc, at, atSplit)
+				pc = in.target
+			default:
+				choice(in.target, at, atSplit)
+			}
+		case reLineStart:
+			good = at == 0
+		case reLineStartM:
+			if at > 0 {
+				c = uint32(text[at-1])
+				good = isLineEnd(c)
+			}
+		case reLineEnd:
+			good = at == len(text)
+		case reLineEndM:
+			if at < len(text) {
+				c = uint32(text[at])
+				good = isLineEnd(c)
+			}
+		case reWordBoundary, reNotBoundary:
+			left, right := false, false
+			if at > 0 {
+				c = uint32(text[at-1])
+				left = isWord(c)
+			}
+			if at < len(text) {
+				c = uint32(text[at])
+				right = isWord(c)
+			}
+			good = (left != right) == (in.op == reWordBoundary)
+		case reBackReference, reBackwardRef:
+			at, good = m.again(in, at)
+		case reLookMatch:
+			if bp == 0 {
+				return false, errGaveUp
+			}
+			top := len(s)
+			for kind, at0 := -1, 0; kind != atLook; { // give up the choices in it, but keep what undoes its captures
+				if bp == 0 {
+					return false, errGaveUp
+				}
+				at0 = bp
+				pc, at, kind = s[at0-3], s[at0-2], s[at0-1]&3
+				bp = s[at0-1] >> 2
+				s[at0-1] = len(s)
+				s = s[:at0-3]
+			}
+			if len(s) != 0 {
+				for from := len(s); from < top; {
+					next := s[:cap(s)][from+2]
+					for from += 3; from < next; from++ {
+						s = append(s, s[:cap(s)][from])
+					}
+				}
+			}
+		case reNegativeMatch:
+			for kind := -1; kind != atNegative; {
+				if bp == 0 {
+					return false, errGaveUp
+				}
+				for ; len(s) > bp; s = s[:len(s)-2] {
+					regs[s[len(s)-2]] = s[len(s)-1]
+				}
+				kind, bp = s[len(s)-1]&3, s[len(s)-1]>>2
+				s = s[:len(s)-3]
+			}
+			good = false
+		}
+		if good {
+			continue
+		}
+		for kind := atLook; kind == atLook; {
+			if bp == 0 {
+				return false, nil
+			}
+			for ; len(s) > bp; s = s[:len(s)-2] {
+				regs[s[len(s)-2]] = s[len(s)-1]
+			}
+			pc, at, kind, bp = s[len(s)-3], s[len(s)-2], s[len(s)-1]&3, s[len(s)-1]>>2
+			s = s[:len(s)-3]
+		}
+	}
+}
+
+// again moves past what a group captured, if that comes again; what captured nothing is everywhere.
+func (m *search[unit]) again(in *instruction, at int) (int, bool) {
+	for _, g := range in.groups {
+		from, to := m.regs[2*int(g)], m.regs[2*int(g)+1]
+		if from < 0 || to < 0 {
+			continue
+		}
+		if from > to {
+			return at, true
+		}
+		start, end := at, at+to-from
+		if in.op == reBackwardRef {
+			start, end = at-(to-from), at
+		}
+		if start < 0 || end > len(m.text) || !slices.Equal(m.text[from:to], m.text[start:end]) {
+			return at, false
+		}
+		if in.op == reBackwardRef {
+			return start, true
+		}
+		return end, true
+	}
+	return at, true
+}
+
+// Forms of what opMatches tells. All but formReplaced are lists of texts, the first of which is the number of captures.
+const (
+	formSplit    = 0 // what lies between the matches, and the captures of each between two
+	formMatched  = 1 // the matches
+	formReplaced = 2 // the text with each match replaced
+	formCalls    = 3 // of each match what lies before it, its position, and its captures; and what lies behind the last one
+	formEach     = 4 // of each match its position and its captures
+)
+
+// matches is opMatches.
+func (in *interp) matches(a arguments) uint64 {
+	form, by := a.int(2), ""
+	if form == formReplaced {
+		by = a.text(3, maxReplacement+1)
+	}
+	out, ok := in.tellMatches(a.value(0), a.value(1), form, by)
+	if !ok {
+		return in.null()
+	}
+	return in.box(in.newString(string(out)))
+}
+
+// Bounds of what is searched and told, in characters or bytes.
+const (
+	maxSearched    = 16 << 20
+	maxTold        = 32 << 20
+	maxReplacement = 1 << 10
+)
+
+// tellMatches looks for a pattern v in a text; false: it is the interpreter's work.
+func (in *interp) tellMatches(v, text value, form int32, by string) ([]byte, bool) {
+	h := heap{in.g.Memory(), in.b}
+	p := decode(h.pattern(v))
+	if p == nil || !p.fits(form) || text.tag() != tagString || len(by) > maxReplacement {
+		return nil, false
+	}
+	units, wide, ok := h.chars(uint32(text), maxSearched+1)
+	if !ok || len(units) > maxSearched {
+		return nil, false
+	}
+	if !wide {
+		return tell(p, units, form, by, in.look)
+	}
+	chars := make([]uint16, len(units)/2)
+	for i := range chars {
+		chars[i] = binary.LittleEndian.Uint16(units[2*i:])
+	}
+	return tell(p, chars, form, by, in.look)
+}
+
+// fits says whether results of a pattern can be told in a form: without names of groups and indices.
+func (p *pattern) fits(form int32) bool {
+	const named = patternNamed | patternIndices
+	return form == formSplit || p.flags&patternGlobal != 0 && (form == formMatched || p.flags&named == 0)
+}
+
+func tell[unit uint8 | uint16](p *pattern, text []unit, form int32, by string, pause func()) ([]byte, bool) {
+	// Texts are told with two characters between and in place of them that are not in what is searched.
+	var used [32]bool
+	for _, c := range text {
+		if c < 32 {
+			used[c] = true
+		}
+		if uint32(c)>>11 == 0xd800>>11 { // half of a surrogate pair, which may have to be parted
+			return nil, false
+		}
+	}
+	var marks []byte
+	for c := 1; c < len(used) && len(marks) < 2; c++ {
+		if !used[c] {
+			marks = append(marks, byte(c))
+		}
+	}
+	const leastSteps, stepsPerUnit = 2 << 20, 64
+	m := search[unit]{pattern: p, text: text, steps: leastSteps + stepsPerUnit*len(text), pause: pause}
+	found, err := m.all(maxTold / 8)
+	if err != nil || len(marks) < 2 {
+		return nil, false
+	}
+	t := teller[unit]{text: text, between: marks[0], absent: marks[1], width: 2 * p.captures}
+	if form == formReplaced {
+		t.replaced(found, by)
+	} else {
+		t.list(found, form)
+	}
+	return t.out, len(t.out) <= maxTold
+}
+
+// A teller writes what was found in a text.
+type teller[unit uint8 | uint16] struct {
+	text            []unit
+	between, absent byte // before each text of a list; in place of a capture that there is not
+	width           int  // positions for each match
+	out             []byte
+}
+
+func (t *teller[unit]) add(from, to int32) {
+	if from < 0 || to < from || len(t.out) > maxTold {
+		return
+	}
+	for _, c := range t.text[from:to] {
+		if c < utf8.RuneSelf {
+			t.out = append(t.out, byte(c))
+		} else {
+			t.out = utf8.AppendRune(t.out, rune(c))
+		}
+	}
+}
+
+// item adds one to the list.
+func (t *teller[unit]) item(from, to int32) {
+	t.out = append(t.out, t.between)
+	if from < 0 {
+		t.out = append(t.out, t.absent)
+	}
+	t.add(from, to)
+}
+
+func (t *teller[unit]) number(n int32) {
+	t.out = strconv.AppendInt(append(t.out, t.between), int64(n), 10)
+}
+
+func (t *teller[unit]) list(found []int32, form int32) {
+	t.out = append(t.out, t.between, t.absent)
+	t.number(int32(t.width / 2))
+	end, size := int32(0), int32(len(t.text)) // of the match before
+	for match := range slices.Chunk(found, t.width) {
+		if len(t.out) > maxTold {
+			return
+		}
+		if form == formSplit && (match[0] == size || match[1] == end) { // it is empty, and parts nothing
+			continue
+		}
+		if form == formSplit || form == formCalls {
+			t.item(end, match[0])
+		}
+		if end = match[1]; form == formSplit {
+			match = match[2:]
+		} else if form != formMatched {
+			t.number(match[0])
+		} else {
+			match = match[:2]
+		}
+		for i := 0; i < len(match); i += 2 {
+			t.item(match[i], match[i+1])
+		}
+	}
+	if form == formSplit || form == formCalls {
+		t.item(end, size)
+	}
+}
+
+// replaced writes the text with by for each match, in which $ may stand for parts of it (ECMA-262, GetSubstitution).
+func (t *teller[unit]) replaced(found []int32, by string) {
+	end, size := int32(0), int32(len(t.text))
+	for match := range slices.Chunk(found, t.width) {
+		t.add(end, match[0])
+		end = match[1]
+		for rest := by; len(t.out) <= maxTold; {
+			plain, after, ok := strings.Cut(rest, "$")
+			t.out = append(t.out, plain...)
+			if !ok {
+				break
+			}
+			taken := 1
+			switch group, digits := t.groupNumber(after); {
+			case after == "":
+				t.out, taken = append(t.out, '$'), 0
+			case after[0] == '$':
+				t.out = append(t.out, '$')
+			case after[0] == '&':
+				t.add(match[0], match[1])
+			case after[0] == '`':
+				t.add(0, match[0])
+			case after[0] == '\'':
+				t.add(match[1], size)
+			case digits > 0:
+				t.add(match[2*group], match[2*group+1])
+				taken = digits
+			default:
+				t.out, taken = append(t.out, '$'), 0
+			}
+			rest = after[taken:]
+		}
+	}
+	t.add(end, size)
+}
+
+// groupNumber is the group that a text begins with the number of, and how many digits say so: two, if there is such a group.
+func (t *teller[unit]) groupNumber(s string) (group, digits int) {
+	for _, n := range []int{2, 1} {
+		if len(s) < n {
+			continue
+		}
+		if g, err := strconv.ParseUint(s[:n], 10, 8); err == nil && g > 0 && int(g) < t.width/2 {
+			return int(g), n
+		}
+	}
+	return 0, 0
+}
+
+// pattern is the code of v, a RegExp; nil when it is none.
+//
+//	JSRegExp  JSString *source  JSString *code, whose characters are elsewhere: at the address in their place
+func (h heap) pattern(v value) []byte {
+	o, ok := objectAt(v)
+	if !ok || h.class(o) != classRegExp {
+		return nil
+	}
+	const codeAt, maxCode = 28, 64 << 10
+	code := h.u32(uint32(o) + codeAt)
+	b, _ := h.mem.Read(h.u32(code+charsAt), min(h.u32(code)&^(1<<31), maxCode))
+	return b
+}
+
+// probeRegExp checks that patterns are compiled to what is known here: all instructions, on texts of each kind, find what they should.
+func (in *interp) probeRegExp() error {
+	for _, probe := range []struct{ source, want string }{
+		{`[/(a)|b(?=c)|(?!b)[c-e\u0100-\u0200]+?\1$|\w{2}/g, "xabcde"]`, "\x01\x02\x012\x010\x01xa\x01\x02\x012\x01b\x01\x02\x013\x01cde\x01\x02"},
+		{`[/(?<=(\d))(?:\s|[^\S])+(x*)*\b|^.\B/gm, "1  x\n2xx é\u0100"]`, "\x01\x02\x013\x011\x01  x\x011\x01x\x015\x012\x01\x02\x01\x02"},
+		{`[/[\u{10000}-\u{10ffff}]|(?:ab?){2,3}?|\D\W$/gu, "aab\u0101!"]`, "\x01\x02\x011\x010\x01aab\x013\x01ā!"},
+	} {
+		v, err := in.evalTrusted(probe.source, "cloche:probe")
+		if err != nil {
+			return err
+		}
+		list, _ := objectAt(v)
+		h := heap{in.g.Memory(), in.b}
+		items, _ := h.array(list)
+		got, ok := in.tellMatches(value(h.u64(items)), value(h.u64(items+8)), formEach, "")
+		in.free(v)
+		if !ok || string(got) != probe.want {
+			return fmt.Errorf("patterns are not compiled as they should be: %s gives %q, not %q", probe.source, got, probe.want)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,125 @@
+package js_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// regexpProgram compares what the host finds with what the interpreter does, which looks for the matches of a pattern that has a
+// property of its own.
+const regexpProgram = `
+	let seed = %d;
+	const random = (n) => (seed = (Math.imul(seed, 1103515245) + 12345) & 0x7fffffff) %% n;
+	const pick = (list) => list[random(list.length)];
+	const atoms = ["a", "b", "ab", "[ab]", "[^a]", "[a-cé-ü]", "\\d", "\\D", "\\w", "\\W", "\\s", "\\S", ".", "\\b", "\\B", "^", "$", "é", "漢", "[\\u0100-\\uffff]", "x", "\\n", "-", "[^]", "(?:)", "[]"];
+	const quantifiers = ["", "", "", "", "*", "+", "?", "*?", "+?", "??", "{2}", "{1,3}", "{0,2}?", "{2,}", "{0}"];
+	const calm = ["", "", "", "?", "??", "{2}", "{1,2}?"];
+	let groups = 0, loops = 0; // of loops there are two in a pattern, since many take for ever
+	const times = () => {
+		const q = pick(loops < 2 ? quantifiers : calm);
+		if (/[*+]|,\}/.test(q)) loops++;
+		return q;
+	};
+	const group = (begin, depth) => begin + either(depth + 1) + ")" + times();
+	function term(depth) {
+		switch (depth > 1 ? 9 : random(14)) {
+		case 0: groups++; return group("(", depth);
+		case 1: return group("(?:", depth);
+		case 2: return "(?=" + either(depth + 1) + ")";
+		case 3: return "(?!" + either(depth + 1) + ")";
+		case 4: return "(?<=" + either(depth + 1) + ")";
+		case 5: return "(?<!" + either(depth + 1) + ")";
+		case 6: return groups > 0 ? "\\" + (1 + random(groups)) : "a";
+		case 7: if (random(4) > 0) return "b"; groups++; return "(?<n" + groups + ">" + either(depth + 1) + ")";
+		default: { const a = pick(atoms); return /^[$^]$|^\\[bB]$/.test(a) ? a : a + times(); }
+		}
+	}
+	const either = (depth) => Array.from({ length: 1 + (random(4) === 0) }, () => Array.from({ length: 1 + random(3) }, () => term(depth)).join("")).join("|");
+	const alphabets = ["ab", "abx 1\n", "aé-ü b", "a漢字b \u2028", "abcdefghij 0123456789\n", "a\u{1f600}b"];
+	const text = () => { const alphabet = [...pick(alphabets)]; return Array.from({ length: 256 + random(200) }, () => pick(alphabet)).join(""); };
+	const told = (f) => { try { return f(); } catch (e) { return e.name + ": " + e.message; } };
+	function all(re, s) {
+		const calls = [];
+		const list = told(() => [...s.matchAll(re)].map((m) => [m.index, m.input === s, m.length, [...m], { ...m.groups }, Object.keys(m).join()]));
+		const state = () => re.lastIndex;
+		return JSON.stringify([told(() => s.match(re)), state(), s.split(re), s.split(re, 3), s.split(re, 0), state(), list, state(),
+			s.replace(re, "<$1$&$2$$$3$01$10$` + "`" + `'$'>".slice(0, random.cut)), state(), told(() => s.replaceAll(re, "-")),
+			s.replace(re, (...args) => { calls.push(args.map((a) => a === s ? "text" : a)); return calls.length %% 5; }), calls, state()], (k, v) => v === undefined ? "absent" : v);
+	}
+	const slow = (re, s) => { // many patterns would take for ever
+		for (let length = 8; length < s.length; length *= 1.5) {
+			const begun = Date.now();
+			s.slice(0, length).match(re);
+			if (Date.now() - begun > 2) return true;
+		}
+	};
+	let checked = 0;
+	for (let i = 0; i < %d; i++) {
+		groups = loops = 0;
+		const source = either(0), flags = pick(["g", "g", "g", "gm", "gs", "gu", "gi", "", "gv", "gd", "gy", "y"]);
+		let re, touched;
+		try { re = new RegExp(source, flags); touched = new RegExp(source, flags); } catch { continue; }
+		touched.own = true;
+		const s = text();
+		if (slow(touched, s)) continue;
+		const cut = [1, 5, 26, 30][i & 3];
+		[random.cut, touched.lastIndex] = [cut, 0];
+		const before = seed;
+		const got = all(re, s);
+		seed = before;
+		const want = all(touched, s);
+		if (got !== want) {
+			let at = 0;
+			while (got[at] === want[at]) at++;
+			console.log("different:", String(re), JSON.stringify(s), "\n", got.slice(at - 50, at + 100), "\n", want.slice(at - 50, at + 100));
+			break;
+		}
+		checked++;
+	}
+	checked > %d * 0.6`
+
+func TestMatches(t *testing.T) {
+	const patterns = 600
+	r := run(t, fmt.Sprintf(regexpProgram, 1, patterns, patterns))
+	if r.stdout != "" || r.main() != "true" {
+		t.Errorf("%.2000s %s", r.stdout, r.main())
+	}
+}
+
+// TestMatchesOfChanged: whatever a program replaced of RegExp is called.
+func TestMatchesOfChanged(t *testing.T) {
+	for _, c := range []struct{ change, want string }{
+		{"", "2 2 x<>x<> true"},
+		{"RegExp.prototype.exec = function () { return null; }", "null 0 text false"},
+		{"re.exec = () => null", "null 2 text false"},
+		{"class R extends RegExp { exec() { return null; } }; re = new R('b', 'g')", "null 0 text false"},
+		{"Object.defineProperty(RegExp.prototype, 'flags', { get: () => '' })", "1 1 xbx<> false"},
+		{"re = /b/gi", "2 2 x<>x<> true"},
+		{"re = /(?<b>b)/g", "2 2 x<>x<> true"},
+		{"re.lastIndex = 400", "2 1 x<>x<> true"},
+	} {
+		source := `const text = "a".repeat(300) + "b" + "a".repeat(300) + "b"; let re = /b/g;` + c.change + `;
+			const short = (s) => s === text ? "text" : s.replaceAll("a".repeat(300), "x");
+			let all; try { all = [...RegExp.prototype[Symbol.matchAll].call(re, text)].length } catch (e) { all = e.name }
+			const list = RegExp.prototype[Symbol.match].call(re, text);
+			const replaced = RegExp.prototype[Symbol.replace].call(re, text, "<>");
+			console.log(list && list.length, all, replaced === text ? "text" : replaced.split("a".repeat(300)).join("x"), re.test(text));`
+		if got := run(t, source).stdout; got != c.want+"\n" {
+			t.Errorf("%s: got %s want %s", c.change, got, c.want)
+		}
+	}
+}
+
+// TestSearchEnds: a pattern that takes for ever is given up by the host, and by the interpreter when its time is over.
+func TestSearchEnds(t *testing.T) {
+	s := newSandbox(t)
+	s.timeout = 300 * time.Millisecond
+	r := s.turn(`("a".repeat(300)).match(/(a+)+b/g)`)
+	if !r.Interrupted {
+		t.Errorf("%+v", r.Outcome)
+	}
+	if got := run(t, `[("a".repeat(16) + "c" + " ".repeat(300)).match(/(a+)+b/g), "x".repeat(1e6).match(/x*?$/g).length, "\u0001\u0002\u0003".repeat(200).split(/\u0002/).length]`).main(); got != "[ null, 2, 201 ]" {
+		t.Error(got)
+	}
+}
