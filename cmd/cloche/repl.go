@@ -225,7 +225,7 @@ func (r *repl) turnOf(code string) (over bool, err error) {
 		}
 	}
 	t := r.turn(p)
-	typing := &answers{keys: r.keys, out: r.app.out, interrupt: r.s.Interrupt, over: make(chan struct{})}
+	typing := &answers{keys: r.keys, out: onScreen(r.app.out), interrupt: r.s.Interrupt, over: make(chan struct{})}
 	if r.terminal {
 		t.Stdin, t.Stdout = typing, typing
 	}

@@ -425,7 +425,7 @@ func (r *runner) turn(p program) engine.Turn {
 		}
 	}
 	if !r.cmd.JSON {
-		t.Stdout, t.Stderr = r.app.out, r.err
+		t.Stdout, t.Stderr = onScreen(r.app.out), onScreen(r.err)
 	}
 	return t
 }
@@ -542,7 +542,7 @@ func exitStatus(res *engine.Result) int {
 
 func (r *runner) print(p program, res *engine.Result) {
 	if v, ok := res.Value(); ok && p.shows {
-		fmt.Fprintln(r.app.out, v)
+		fmt.Fprintln(onScreen(r.app.out), v)
 	}
 	if t := res.Truncated; t != nil {
 		for _, cut := range []struct {
