@@ -11,10 +11,11 @@ _CALCULATE = """bitwise_and bitwise_or bitwise_xor bitwise_not invert right_shif
     vecdot add subtract multiply power square negative absolute abs left_shift floor_divide remainder mod maximum
     minimum gcd lcm matmul sign outer dot inner vdot tensordot kron cross convolve correlate diff polyval vander clip
     round around sort nanmax nanmin diag tril triu polyadd polymul polysub polyder resize copy max amax min amin flip
-    roll transpose reshape trace tile append insert ptp cumulative_sum partition take choose ravel squeeze expand_dims broadcast_to pad
+    roll transpose reshape trace tile append insert ptp cumulative_sum cumulative_prod partition piecewise take choose ravel squeeze expand_dims broadcast_to pad
     rot90 swapaxes moveaxis split array_split fliplr flipud ediff1d""".split()
+_CALCULATE_LINALG = "cross diagonal matmul matrix_power matrix_rank matrix_transpose multi_dot outer tensordot trace vecdot".split()
 _LIKE = "zeros_like ones_like empty_like full_like repeat".split()
-_JOIN = "concatenate concat stack vstack hstack dstack column_stack meshgrid block".split()
+_JOIN = "concatenate concat stack vstack hstack dstack column_stack meshgrid".split()
 _POSITIONS = """argmax argmin argsort searchsorted digitize nonzero flatnonzero argwhere count_nonzero lexsort argpartition
     histogram histogram2d bincount unravel_index ravel_multi_index indices nanargmax nanargmin triu_indices tril_indices
     diag_indices triu_indices_from tril_indices_from diag_indices_from ix_""".split()
@@ -50,12 +51,12 @@ def install(np, plain_ints, sums, wide):
         functools.update_wrapper(wrapper, original)
         setattr(place, name, wrapper)
 
-    for name in _CALCULATE:
-        original = getattr(np, name, None)
+    for place, name in [(np, n) for n in _CALCULATE] + [(np.linalg, n) for n in _CALCULATE_LINALG]:
+        original = getattr(place, name, None)
         if original is None:
             continue
         if isinstance(original, np.ufunc):
-            setattr(np, name, _Ufunc(original, wider, sums if name in ("add", "multiply") else None, np.asanyarray))
+            setattr(place, name, _Ufunc(original, wider, sums if name in ("add", "multiply") else None, np.asanyarray))
             continue
 
         def calculate(*args, _original=original, **kwargs):
@@ -66,7 +67,7 @@ def install(np, plain_ints, sums, wide):
                     return widen(_original(*args, **kwargs))
             return _original(*args, **kwargs)
 
-        keep(name, calculate)
+        keep(name, calculate, place)
 
     for name in _JOIN:
         original = getattr(np, name, None)
@@ -146,6 +147,32 @@ def install(np, plain_ints, sums, wide):
 
     keep("einsum", einsum)
 
+    along_ = np.apply_along_axis
+
+    def apply_along_axis(func1d, axis, arr, *args, **kwargs):
+        if not of_program(getframe(1)):
+            return along_(func1d, axis, arr, *args, **kwargs)
+        return widen(along_(func1d, axis, wider(arr), *args, **kwargs))
+
+    keep("apply_along_axis", apply_along_axis)
+
+    # Classes, made of lists by the program.
+    polynomial = np.poly1d.__init__
+
+    def __init__(self, c_or_r, *args, **kwargs):
+        polynomial(self, wider(c_or_r) if of_program(getframe(1)) else c_or_r, *args, **kwargs)
+
+    np.poly1d.__init__ = functools.update_wrapper(__init__, polynomial)
+    matrix = np.matrix.__new__
+
+    def __new__(cls, data, dtype=None, copy=True):
+        result = matrix(cls, data, spelt(dtype, wide), copy)
+        if dtype is None and not isinstance(data, (array, generic)) and of_program(getframe(1)):
+            return widen(result)
+        return result
+
+    np.matrix.__new__ = functools.update_wrapper(__new__, matrix)
+
     issubdtype_ = np.issubdtype
 
     def issubdtype(arg1, arg2):
@@ -182,10 +209,16 @@ class _Ufunc:
     def accumulate(self, array, /, *args, **kwargs):
         return self._accumulated(self._u.accumulate, array, args, kwargs)
 
+    def outer(self, a, b, /, **kwargs):
+        if of_program(sys._getframe(1)):
+            a, b = self._wider(a), self._wider(b)
+        return self._u.outer(a, b, **kwargs)
+
     def _accumulated(self, original, array, args, kwargs):
         """Sums and products of a program's are 64 bits wide."""
-        if self._sums is not None and len(args) < 2 and "dtype" not in kwargs and "out" not in kwargs:
-            if of_program(sys._getframe(2)):
+        if of_program(sys._getframe(2)):
+            array = self._wider(array)
+            if self._sums is not None and len(args) < 2 and "dtype" not in kwargs and "out" not in kwargs:
                 array = self._asanyarray(array)
                 kwargs["dtype"] = self._sums.get(array.dtype.char)
         return original(array, *args, **kwargs)

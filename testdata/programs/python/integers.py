@@ -129,3 +129,11 @@ except TypeError as e:
 else:
     raise AssertionError("truth values hold numbers")
 assert type(np.random.randint(5)) is type(np.random.RandomState(0).randint(5)) is int
+fibonacci = np.linalg.matrix_power([[1, 1], [1, 0]], 60)
+assert fibonacci[0, 1] == 1548008755920 and fibonacci.dtype == np.linalg.matrix_rank([[1]]).dtype == np.int64
+assert np.linalg.multi_dot([[[10**5]], [[10**5]], [[1]]])[0, 0] == np.linalg.outer([10**5], [10**5])[0, 0] == 10**10
+assert np.poly1d([1, 2, 3])(10**6) == 10**12 + 2 * 10**6 + 3 and (np.poly1d([10**6, 1]) ** 2).coeffs.tolist() == [10**12, 2 * 10**6, 1]
+assert (np.matrix([[10**5]]) ** 2)[0, 0] == (np.asmatrix([[10**5]]) * np.matrix("100000"))[0, 0] == 10**10
+assert np.add.outer([2**31 - 1], [1])[0, 0] == 2**31 and np.lcm.reduce([10**5, 10**5 + 1]) == 10000100000
+assert np.apply_along_axis(lambda r: r * 10**5, 0, [10**5])[0] == np.piecewise([10**5], [[True]], [lambda x: x**2])[0] == 10**10
+assert np.block([[10**5]]).shape == (1, 1) and np.block([[np.eye(2, dtype=int), np.zeros((2, 1), int)]]).dtype == np.int64
