@@ -102,6 +102,16 @@ func (i *Instance) take(m *Meter) {
 	}
 }
 
+// Charge implements [Guest].
+func (i *Instance) Charge(fuel uint64) {
+	if i.fuel != nil {
+		i.fuel.Set(i.fuel.Get() - min(fuel, maxCharge))
+	}
+}
+
+// maxCharge keeps what is left of a slice in its 64 bits.
+const maxCharge = 1 << 60
+
 // Yield ends the guest's slice when that lasts longer than it should, so that Check is asked when the guest next looks
 // at its fuel. What a host function does costs the guest no fuel: without this, a guest that asks for much work
 // with few instructions would have the time of thousands of calls before it is asked for its own. The functions

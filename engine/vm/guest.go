@@ -32,6 +32,9 @@ type Guest interface {
 	// GlobalGet reads an exported global, GlobalSet writes a mutable one; false when there is none of that name.
 	GlobalGet(name string) (uint64, bool)
 	GlobalSet(name string, v uint64) bool
+	// Charge takes fuel for what the host did in the guest's place. If that was more than there is, the run ends when the guest
+	// next looks at its fuel.
+	Charge(fuel uint64)
 }
 
 // Memory is linear memory. Every access is checked; false means out of bounds.

@@ -58,6 +58,7 @@ type result struct {
 	runtimes.Outcome
 	stdout, stderr string
 	shown          []hostfuncs.Display
+	fuel           uint64
 	err            error
 }
 
@@ -162,7 +163,7 @@ func (s *sandbox) turn(source string, change ...func(*runtimes.Turn)) *result {
 		r.Outcome, err = s.baked.Driver.Turn(ctx, s.inst, s.baked.Info, t)
 		return err
 	})
-	r.stdout, r.stderr = stdout.String(), stderr.String()
+	r.stdout, r.stderr, r.fuel = stdout.String(), stderr.String(), meter.Used()
 	return r
 }
 

@@ -33,6 +33,7 @@ func (h *hostile) Call(context.Context, string, ...uint64) (uint64, error) {
 func (h *hostile) Memory() vm.Memory               { return h }
 func (h *hostile) GlobalGet(string) (uint64, bool) { return 0, false }
 func (h *hostile) GlobalSet(string, uint64) bool   { return false }
+func (h *hostile) Charge(uint64)                   {}
 func (h *hostile) Size() uint32                    { return uint32(len(h.memory)) }
 func (h *hostile) in(offset, n uint32) bool        { return uint64(offset)+uint64(n) <= uint64(len(h.memory)) }
 func (h *hostile) ReadUint32(o uint32) (uint32, bool) {

@@ -46,7 +46,10 @@ func (in *interp) plainJSON(out []byte, v value) ([]byte, bool) {
 // stringify is opStringify.
 func (in *interp) stringify(a arguments) uint64 {
 	w := plainWriter{heap: heap{in.g.Memory(), in.b}, plainBounds: largePlain, gap: a.text(1, maxName), pause: in.look}
-	if !w.pristine() || !w.value(a.value(0), 0) {
+	const fuelPerByte, fuelPerLook = 4, 64 // about what the guest computes in the same time
+	ok := w.pristine() && w.value(a.value(0), 0)
+	in.g.Charge(fuelPerByte*uint64(len(w.out)) + fuelPerLook*uint64(w.looked))
+	if !ok {
 		return in.null()
 	}
 	return in.box(in.newString(string(w.out)))

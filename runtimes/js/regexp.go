@@ -20,7 +20,7 @@ import (
 //	flags (u16)  captures (u8)  registers (u8)  length (u32)  instructions  names of groups
 //
 // A pattern that ignores case, or has anything else that is not known here, is left to the interpreter, and so is one that
-// takes too many steps: only there they cost fuel.
+// takes too many steps.
 
 // Flags of a pattern (libregexp.h, LRE_FLAG_*).
 const (
@@ -600,12 +600,16 @@ func (in *interp) matches(a arguments) uint64 {
 	if form == formReplaced {
 		by = a.text(3, maxReplacement+1)
 	}
-	out, ok := in.tellMatches(a.value(0), a.value(1), form, by)
+	out, steps, ok := in.tellMatches(a.value(0), a.value(1), form, by)
+	in.g.Charge(fuelPerStep * uint64(steps))
 	if !ok {
 		return in.null()
 	}
 	return in.box(in.newString(string(out)))
 }
+
+// fuelPerStep is what a step costs the guest: about what it computes in the same time.
+const fuelPerStep = 16
 
 // Bounds of what is searched and told, in characters or bytes.
 const (
@@ -615,15 +619,15 @@ const (
 )
 
 // tellMatches looks for a pattern v in a text; false: it is the interpreter's work.
-func (in *interp) tellMatches(v, text value, form int32, by string) ([]byte, bool) {
+func (in *interp) tellMatches(v, text value, form int32, by string) (out []byte, steps int, ok bool) {
 	h := heap{in.g.Memory(), in.b}
 	p := decode(h.pattern(v))
 	if p == nil || !p.fits(form) || text.tag() != tagString || len(by) > maxReplacement {
-		return nil, false
+		return nil, 0, false
 	}
 	units, wide, ok := h.chars(uint32(text), maxSearched+1)
 	if !ok || len(units) > maxSearched {
-		return nil, false
+		return nil, 0, false
 	}
 	if !wide {
 		return tell(p, units, form, by, in.look)
@@ -641,7 +645,8 @@ func (p *pattern) fits(form int32) bool {
 	return form == formSplit || p.flags&patternGlobal != 0 && (form == formMatched || p.flags&named == 0)
 }
 
-func tell[unit uint8 | uint16](p *pattern, text []unit, form int32, by string, pause func()) ([]byte, bool) {
+// tell is what was found, and how many steps that took.
+func tell[unit uint8 | uint16](p *pattern, text []unit, form int32, by string, pause func()) (out []byte, steps int, ok bool) {
 	// Texts are told with two characters between and in place of them that are not in what is searched.
 	var used [32]bool
 	for _, c := range text {
@@ -649,7 +654,7 @@ func tell[unit uint8 | uint16](p *pattern, text []unit, form int32, by string, p
 			used[c] = true
 		}
 		if uint32(c)>>11 == 0xd800>>11 { // half of a surrogate pair, which may have to be parted
-			return nil, false
+			return nil, 0, false
 		}
 	}
 	var marks []byte
@@ -659,10 +664,12 @@ func tell[unit uint8 | uint16](p *pattern, text []unit, form int32, by string, p
 		}
 	}
 	const leastSteps, stepsPerUnit = 2 << 20, 64
-	m := search[unit]{pattern: p, text: text, steps: leastSteps + stepsPerUnit*len(text), pause: pause}
+	most := leastSteps + stepsPerUnit*len(text)
+	m := search[unit]{pattern: p, text: text, steps: most, pause: pause}
 	found, err := m.all(maxTold / 8)
+	steps = most - m.steps + len(text)/8 // which is looked through for marks, and copied
 	if err != nil || len(marks) < 2 {
-		return nil, false
+		return nil, steps, false
 	}
 	t := teller[unit]{text: text, between: marks[0], absent: marks[1], width: 2 * p.captures}
 	if form == formReplaced {
@@ -670,7 +677,7 @@ func tell[unit uint8 | uint16](p *pattern, text []unit, form int32, by string, p
 	} else {
 		t.list(found, form)
 	}
-	return t.out, len(t.out) <= maxTold
+	return t.out, steps + len(t.out)/8, len(t.out) <= maxTold
 }
 
 // A teller writes what was found in a text.
@@ -814,7 +821,7 @@ func (in *interp) probeRegExp() error {
 		list, _ := objectAt(v)
 		h := heap{in.g.Memory(), in.b}
 		items, _ := h.array(list)
-		got, ok := in.tellMatches(value(h.u64(items)), value(h.u64(items+8)), formEach, "")
+		got, _, ok := in.tellMatches(value(h.u64(items)), value(h.u64(items+8)), formEach, "")
 		in.free(v)
 		if !ok || string(got) != probe.want {
 			return fmt.Errorf("patterns are not compiled as they should be: %s gives %q, not %q", probe.source, got, probe.want)

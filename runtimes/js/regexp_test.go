@@ -111,6 +111,21 @@ func TestMatchesOfChanged(t *testing.T) {
 	}
 }
 
+// TestHostWorkCostsFuel: what the host does in the interpreter's place is charged by its size.
+func TestHostWorkCostsFuel(t *testing.T) {
+	for _, work := range []string{
+		`text.match(/x/g)`, `text.split(/b/).length`, `text.replace(/b/g, "c").length`, `JSON.stringify(list).length`, `JSON.stringify({ text }).length`,
+	} {
+		cost := func(work string, n int) uint64 {
+			return run(t, fmt.Sprintf("const text = 'abc '.repeat(%d), list = Array(%[1]d).fill(1.5); let n = 0; for (let i = 0; i < 4; i++) n += String(%s).length", n, work)).fuel
+		}
+		const small, large = 10_000, 80_000
+		if got := cost(work, large) - cost("1", large); got < 4*(cost(work, small)-cost("1", small)) || got < 1_000_000 {
+			t.Errorf("%s: %d fuel", work, got)
+		}
+	}
+}
+
 // TestSearchEnds: a pattern that takes for ever is given up by the host, and by the interpreter when its time is over.
 func TestSearchEnds(t *testing.T) {
 	s := newSandbox(t)

@@ -67,6 +67,7 @@ func (g *fakeGuest) Call(ctx context.Context, export string, args ...uint64) (ui
 }
 
 func (g *fakeGuest) Memory() vm.Memory                    { return (*fakeMemory)(g) }
+func (g *fakeGuest) Charge(uint64)                        {}
 func (g *fakeGuest) GlobalSet(string, uint64) bool        { return false }
 func (g *fakeGuest) GlobalGet(name string) (uint64, bool) { return g.top, name == stackPointer }
 
