@@ -490,6 +490,7 @@ func TestInvalidJobs(t *testing.T) {
 	}{
 		{engine.Job{Language: "ruby"}, `language "ruby" is unknown: use python, javascript or typescript`},
 		{engine.Job{Limits: limits.Limits{MemoryBytes: 2 << 20}}, "a memory limit of 2 MiB is less than the"},
+		{engine.Job{Limits: limits.Limits{OpenFiles: 8}}, "a limit of 8 open files is less than the 15 that python needs to start"},
 		{engine.Job{Env: map[string]string{"A=B": "c"}}, `environment variable "A=B"`},
 		{engine.Job{Files: []engine.File{{Path: "x/"}}}, `file path "x/": it must name a file`},
 		{engine.Job{Inputs: map[string]any{"f": func() {}}}, `input "f": json: unsupported type`},

@@ -87,7 +87,11 @@ func (s *sandbox) start(ctx context.Context) error {
 	if s.state, err = wasi.New(wasi.Config{FS: s.tree.Namespace, OpenFiles: int(s.limits.OpenFiles)}); err != nil {
 		return err
 	}
-	if err := s.state.RestoreDescriptors(s.lang.Descriptors); err != nil {
+	err = s.state.RestoreDescriptors(s.lang.Descriptors)
+	if few, ok := errors.AsType[*wasi.OpenFilesError](err); ok {
+		return invalid("a limit of %d open files is less than the %d that %s needs to start", few.Cap, few.Open, s.lang.Driver.Language())
+	}
+	if err != nil {
 		return fmt.Errorf("restore the image's descriptors: %w", err)
 	}
 	s.inst, err = s.lang.pool.Get(ctx)

@@ -108,6 +108,13 @@ func (s *State) leadsTo(h *vfs.Handle) bool {
 	return err == nil && open.Dev == named.Dev && open.Ino == named.Ino
 }
 
+// OpenFilesError says that an image holds more descriptors than a State may have.
+type OpenFilesError struct{ Open, Cap int }
+
+func (e *OpenFilesError) Error() string {
+	return fmt.Sprintf("wasi: %d descriptors to restore, but a cap of %d", e.Open, e.Cap)
+}
+
 // RestoreDescriptors makes the table of a State that was just made what [State.OpenDescriptors] described. It opens
 // nothing: that is done by a descriptor's first use, which is STALE if its file is not there. On an error, which
 // names every problem of the list, the State cannot be used.
@@ -119,7 +126,7 @@ func (s *State) RestoreDescriptors(list []Descriptor) error {
 		}
 	}
 	if s.open > s.openFiles {
-		problems = append(problems, fmt.Errorf("wasi: %d descriptors to restore, but a cap of %d", s.open, s.openFiles))
+		problems = append(problems, &OpenFilesError{s.open, s.openFiles})
 	}
 	return errors.Join(problems...)
 }
