@@ -288,11 +288,13 @@ func (p *passing) RoundTrip(r *http.Request) (*http.Response, error) {
 		p.last = w
 		r.Header.Set("Authorization", "Bearer "+w.Secret)
 		if p.body != nil {
-			r.Body = io.NopCloser(bytes.NewReader(p.body))
+			r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(p.body)), nil } // the transport repeats, too
+			r.Body, _ = r.GetBody()
 		}
 		res, err := w.Transport.RoundTrip(r)
-		// A worker that ends with a part of the request unread resets the connection, and it runs nothing before it has read all.
-		unread := errors.Is(err, syscall.ECONNRESET) && p.body != nil
+		// A worker that ends with a part of the request unread resets the connection, what is sent later finds it broken, and
+		// it runs nothing before it has read all.
+		unread := (errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)) && p.body != nil
 		if err == nil || r.Context().Err() != nil || !errors.Is(err, ErrNotTaken) && !unread {
 			return res, err
 		}

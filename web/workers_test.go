@@ -2,10 +2,12 @@ package web_test
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -71,8 +73,65 @@ func TestRequestsAreSentAgain(t *testing.T) {
 	ask("third").must(200, nil)
 }
 
+// broken is a connection whose other end is closed from some moment on, of which only those who write hear.
+type broken struct {
+	net.Conn
+	since  *atomic.Bool
+	closed chan struct{}
+	once   sync.Once
+}
+
+func (c *broken) Write(b []byte) (int, error) {
+	if c.since.Load() {
+		return 0, syscall.EPIPE
+	}
+	return c.Conn.Write(b)
+}
+
+func (c *broken) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if err != nil {
+		<-c.closed
+	}
+	return n, err
+}
+
+func (c *broken) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	return c.Conn.Close()
+}
+
+// TestBrokenConnections: a request that meets a kept connection to a worker which is gone, before its end was noticed, goes to
+// the next one.
+func TestBrokenConnections(t *testing.T) {
+	to, err := url.Parse(serve(t, nil).url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var dials atomic.Int32
+	var gone atomic.Bool
+	s := serve(t, func(c *web.Config) {
+		c.Engine, c.Workers = nil, single{to, &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			conn, err := new(net.Dialer).DialContext(ctx, network, to.Host)
+			if dials.Add(1) == 1 {
+				conn = &broken{Conn: conn, since: &gone, closed: make(chan struct{})}
+			}
+			return conn, err
+		}}}
+	})
+	s.do("POST", "/v1/execute", object{"code": "1"}).must(200, nil)
+	gone.Store(true)
+	s.do("POST", "/v1/execute", object{"code": "2"}).must(200, nil)
+	if n := dials.Load(); n != 2 {
+		t.Errorf("%d connections, want 2", n)
+	}
+}
+
 // single is a fleet whose one worker is a server at an address.
-type single struct{ to *url.URL }
+type single struct {
+	to        *url.URL
+	transport http.RoundTripper
+}
 
 func (f single) Worker(context.Context, *web.Key) (web.Worker, error) {
 	return web.Worker{Transport: f, Secret: secret, Release: func() {}}, nil
@@ -83,7 +142,7 @@ func (single) Loads() map[string]web.WorkerLoad { return nil }
 func (f single) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.URL.Host, r.Host = f.to.Host, f.to.Host
-	return http.DefaultTransport.RoundTrip(r)
+	return f.transport.RoundTrip(r)
 }
 
 // bothWays runs a test with a server that runs programs itself, and with one that passes requests on to it.
@@ -107,7 +166,7 @@ func bothWays(t *testing.T, change func(*web.Config), test func(t *testing.T, s 
 		}
 		way(func(c *web.Config) {
 			change(c)
-			c.Engine, c.Workers = nil, single{to}
+			c.Engine, c.Workers = nil, single{to, http.DefaultTransport}
 		}, test)(t)
 	}))
 }
