@@ -13,7 +13,7 @@ _CALCULATE = """bitwise_and bitwise_or bitwise_xor bitwise_not invert right_shif
     round around sort nanmax nanmin diag tril triu polyadd polymul polysub polyder resize copy max amax min amin flip
     roll transpose reshape trace tile append insert ptp cumulative_sum cumulative_prod partition piecewise take choose ravel squeeze expand_dims broadcast_to pad
     rot90 swapaxes moveaxis split array_split fliplr flipud ediff1d""".split()
-_CALCULATE_LINALG = "cross diagonal matmul matrix_power matrix_rank matrix_transpose multi_dot outer tensordot trace vecdot".split()
+_CALCULATE_LINALG = "cross diagonal matmul matrix_power matrix_transpose multi_dot outer tensordot trace vecdot".split()
 _LIKE = "zeros_like ones_like empty_like full_like repeat".split()
 _JOIN = "concatenate concat stack vstack hstack dstack column_stack meshgrid".split()
 _POSITIONS = """argmax argmin argsort searchsorted digitize nonzero flatnonzero argwhere count_nonzero lexsort argpartition

@@ -72,6 +72,7 @@ def _functions(np, widen):
         setxor1d union1d unique_all unique_counts unique_inverse unique_values asmatrix block bmat
         delete trim_zeros histogramdd busday_count""",
     )
+    cover(np.linalg, "matrix_rank")
     cover(np.fft, "fftshift ifftshift")
     for place in (np.char, np.strings):
         cover(place, "count find index rfind rindex str_len")
