@@ -257,6 +257,38 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestNotCalled: the interpreter's place of a call is that of the last call, function or object of a class among its arguments.
+func TestNotCalled(t *testing.T) {
+	for call, want := range map[string]string{
+		"top.nope(id(1))":                              "top.nope is not a function",
+		"top.nope(async function () {})":               "top.nope is not a function",
+		"top.nope(async (x) => x)":                     "top.nope is not a function",
+		"top.nope(new Map())":                          "top.nope is not a function",
+		"new top.nope(id(1))":                          "top.nope is not a constructor",
+		"new nothing(id(id(1)))":                       "nothing is not a constructor",
+		"console.log(top.nope(1))":                     "top.nope is not a function",
+		"console.log(`${top.nope(id(1))}`)":            "top.nope is not a function",
+		"top.list.nope((x) => id(x))":                  "top.list.nope is not a function",
+		"local.nope(id(1))":                            "local.nope is not a function",
+		"local.nope(\n  id(1),\n)":                     "local.nope is not a function",
+		"local.nope({\n  a: id(1),\n  b: [id(2)],\n})": "local.nope is not a function",
+		"local.nope(own(1))":                           "own is not a function, or local.nope is not a function",
+		"own(local.nope(1))":                           "local.nope is not a function, or own is not a function",
+		"own(1); local.nope()":                         "local.nope is not a function",
+		"if (own(1)) { local.nope() }":                 "local.nope is not a function",
+		"[1].map((x) => local.nope(x))":                "local.nope is not a function",
+		"id(function () {\n  local.nope(1);\n})()":     "local.nope is not a function",
+		"'abc'.nope(id(1))":                            "(intermediate value).nope is not a function",
+		"top['no' + id('pe')](1)":                      "not a function",
+		"const x = 5; x()":                             "x is not a function",
+	} {
+		source := "const top = { list: [] }, id = (x) => x; let nothing;\nfunction run(local, own) {\n" + call + "\n}\ntry { run({}, id) } catch (e) { console.log(e.message) }"
+		if got := run(t, source).stdout; got != want+"\n" {
+			t.Errorf("%s: %s", call, got)
+		}
+	}
+}
+
 func TestHints(t *testing.T) {
 	for source, part := range map[string]string{
 		"import 'lodash'":                        "npm packages",

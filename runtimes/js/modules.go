@@ -17,7 +17,7 @@ import (
 // builtins are the node: modules, which the image holds ready. Each has an object of its name in guest/modules.js.
 var builtins = []string{
 	"assert", "assert/strict", "buffer", "console", "crypto", "events", "fs", "fs/promises", "module", "os", "path", "path/posix",
-	"perf_hooks", "process", "querystring", "readline", "readline/promises", "stream", "stream/promises", "stream/web", "string_decoder", "test",
+	"perf_hooks", "process", "querystring", "readline", "readline/promises", "stream", "stream/consumers", "stream/promises", "stream/web", "string_decoder", "test",
 	"timers", "timers/promises", "tty", "url", "util", "util/types", "zlib", "async_hooks", "worker_threads", "child_process",
 }
 

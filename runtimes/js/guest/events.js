@@ -10,6 +10,7 @@
   const handlers = Symbol("events");
   const errorMonitor = Symbol("events.errorMonitor");
   const captureRejection = Symbol.for("nodejs.rejection");
+  const capturing = Symbol("events.capturing");
 
   function listenersOf(emitter) {
     if (!Object.hasOwn(emitter, handlers)) {
@@ -24,7 +25,7 @@
 
   // Classes made the old way call EventEmitter.call(this), so it is a function.
   function EventEmitter(options) {
-    if (options?.captureRejections) listenersOf(this);
+    if (options?.captureRejections) defineProperty(this, capturing, { value: true });
   }
 
   function add(emitter, event, fn, prepend) {
@@ -90,7 +91,15 @@
         }
       }
       if (list === undefined) return false;
-      for (const fn of list) fn.apply(this, args);
+      for (const fn of list) {
+        const result = fn.apply(this, args);
+        if (this[capturing] && typeof result?.then === "function") {
+          result.then(undefined, (error) => cloche.nextTick(() => {
+            if (typeof this[captureRejection] === "function") this[captureRejection](error, event, ...args);
+            else this.emit("error", error);
+          }));
+        }
+      }
       return true;
     },
     listenerCount(event, fn) {

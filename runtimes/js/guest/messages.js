@@ -24,6 +24,7 @@
     "invalid array length": "Invalid array length",
     "BigInt division by zero": "Division by zero",
     "BigInt negative exponent": "Exponent must be non-negative",
+    "revoked proxy": "Cannot perform an operation on a proxy that has been revoked",
     "iterator must return an object": "Result of the Symbol.iterator method is not an object",
   };
   const ofFunctions = {
@@ -43,7 +44,7 @@
   };
   const ofExpressions = {
     __proto__: null,
-    "not a function": (of) => named(of, (name, made) => `${name} is not a ${made ? "constructor" : "function"}`),
+    "not a function": notCalled,
     "value is not iterable": (of) => named(of, (name) => `${name} is not iterable`),
     "cannot convert BigInt to number": () => "Cannot mix BigInt and other types, use explicit conversions",
   };
@@ -91,6 +92,83 @@
     const chain = slice(before, made.length);
     const nameless = chain === "" && exec(value, slice(text, 0, at)) !== null;
     return say((nameless ? "(intermediate value)." : chain) + name, made !== "");
+  }
+
+  // A call with calls, closures or objects of classes among its arguments has the place of the last of them. So what that is in the
+  // arguments of may be meant as well: all are told of, but those that are known to be functions.
+  function notCalled(of) {
+    let first = null;
+    const list = [];
+    const add = (name, made, known) => {
+      const said = `${name} is not a ${made ? "constructor" : "function"}`;
+      first ??= said;
+      if (known !== true) list[list.length] = { said, known };
+    };
+    const file = `${site.file(of)}`, number = site.line(of);
+    let text = line(file, number), begin = site.column(of) - 1;
+    named(of, (name, made) => {
+      const after = text[begin + exec(rest, slice(text, begin))[0].length];
+      if (made || name !== "async" && (after === "(" || after === "`" || after === "?" || after === undefined)) add(name, made, isFunction(name));
+      else first = `${name} is not a function`;
+    });
+    if (first === null) return undefined;
+    const lines = 5; // of a call, before the place
+    for (let n = 1, before; n <= lines && number > n && (before = line(file, number - n)) !== null; n++) {
+      text = `${before}\n${text}`;
+      begin += before.length + 1;
+    }
+    for (let at = begin; (at = opening(text, at)) >= 0;) {
+      const m = exec(callee, slice(text, 0, at));
+      if (m === null || exec(keyword, m[2]) !== null) continue;
+      const ofValue = m[1] === undefined && text[m.index - 1] === ".";
+      add(ofValue ? `(intermediate value).${m[2]}` : m[2], m[1] !== undefined, ofValue ? undefined : isFunction(m[2]));
+    }
+    if (list.length === 0) return undefined;
+    for (let i = 0; i < list.length; i++) if (list[i].known === false) return list[i].said;
+    return list.length === 1 ? list[0].said : `${list[0].said}, or ${list[1].said}`;
+  }
+
+  const callee = /(new\s+)?([A-Za-z_$][\w$]*(?:\??\.[A-Za-z_$][\w$]*)*)(?:\?\.)?$/;
+  const keyword = /^(?:if|while|for|switch|catch|with|return|typeof|await|void|in|of|case|yield|delete|function|throw|else|do|new|async|super|import)$/;
+
+  // Where the parenthesis is that a place of a text lies in; -1: none, or a function or statement begins between them.
+  function opening(text, at) {
+    for (let depth = 0, i = at - 1; i >= 0; i--) {
+      const c = text[i];
+      if (c === ")" || c === "]" || c === "}") depth++;
+      else if (c === "(" || c === "[" || c === "{") {
+        if (depth > 0) depth--;
+        else if (c === "(") return i;
+        else if (c === "{" && exec(/[(,=:[?&|]\s*$/, slice(text, 0, i)) === null) return -1;
+      } else if (depth === 0 && (c === ";" || c === ">" && text[i - 1] === "=")) return -1;
+    }
+    return -1;
+  }
+
+  // Whether a name or chain of names that begins in the global scope is a function; undefined when nobody can tell.
+  const evaluate = globalThis.eval;
+  const { getOwnPropertyDescriptor, getPrototypeOf } = Object;
+  const split = uncurry(String.prototype.split);
+  function isFunction(chain) {
+    const names = split(chain, ".");
+    let of;
+    try {
+      of = exec(/^(?:[A-Za-z_$][\w$]*)$/, names[0]) === null || exec(keyword, names[0]) !== null || names[0] === "this" ? undefined : evaluate(names[0]);
+    } catch {
+      return undefined; // it may be a variable of a function
+    }
+    if (of === undefined && names.length > 1) return undefined;
+    for (let i = 1; i < names.length; i++) {
+      let found;
+      if (of === undefined || of === null) return undefined;
+      for (let at = Object(of), n = 0; at !== null && found === undefined; at = getPrototypeOf(at), n++) {
+        if (n > 10 || cloche.peek(2, at) !== undefined) return undefined; // no trap of a proxy may run
+        found = getOwnPropertyDescriptor(at, names[i]);
+      }
+      if (found !== undefined && !("value" in found)) return undefined;
+      of = found?.value;
+    }
+    return typeof of === "function" || (names.length === 1 && of === undefined ? undefined : false);
   }
 
   // The place is the name when it is a variable's; before that of a property there is a dot or the object.

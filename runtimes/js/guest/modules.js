@@ -27,6 +27,7 @@
     "readline": cloche.readline,
     "readline/promises": cloche.readline.promises,
     "stream": cloche.stream,
+    "stream/consumers": cloche.streamConsumers,
     "stream/promises": cloche.stream.promises,
     "stream/web": cloche.webStreams,
     "string_decoder": { StringDecoder: cloche.StringDecoder },

@@ -148,6 +148,36 @@
       const source = this;
       return Readable.from((async function* () { for await (const chunk of source) if (await fn(chunk)) yield chunk; })());
     },
+    flatMap(fn) {
+      const source = this;
+      return Readable.from((async function* () { for await (const chunk of source) yield* await fn(chunk); })());
+    },
+    take(n) {
+      const source = this;
+      return Readable.from((async function* () {
+        let left = n;
+        if (left > 0) for await (const chunk of source) {
+          yield chunk;
+          if (--left <= 0) return;
+        }
+      })());
+    },
+    drop(n) {
+      const source = this;
+      return Readable.from((async function* () {
+        let left = n;
+        for await (const chunk of source) if (left-- <= 0) yield chunk;
+      })());
+    },
+    async find(fn) { for await (const chunk of this) if (await fn(chunk)) return chunk; },
+    async some(fn) {
+      for await (const chunk of this) if (await fn(chunk)) return true;
+      return false;
+    },
+    async every(fn) {
+      for await (const chunk of this) if (!await fn(chunk)) return false;
+      return true;
+    },
   };
 
   function initReadable(stream, options) {
@@ -203,6 +233,18 @@
       super();
       initReadable(this, options);
     }
+    static toWeb(source) {
+      const it = source[Symbol.asyncIterator]();
+      return new ReadableStream({
+        async pull(controller) {
+          const { done, value } = await it.next();
+          if (done) controller.close();
+          else controller.enqueue(value);
+        },
+        async cancel() { await it.return(); },
+      });
+    }
+    static fromWeb(source, options) { return Readable.from(source, options); }
     static from(source, options) {
       const it = typeof source === "string" || source instanceof Uint8Array ? [source].values() : source[Symbol.asyncIterator]?.() ?? source[Symbol.iterator]();
       return new Readable({
@@ -240,10 +282,12 @@
       } else if (!s.objects && typeof chunk !== "string" && !ArrayBuffer.isView(chunk)) {
         throw cloche.wrongType("chunk", "of type string or an instance of Buffer, TypedArray, or DataView", chunk);
       }
-      s.queue.push([chunk, encoding ?? "utf8", done]);
-      pump(this);
-      const room = s.queue.length < s.high;
+      const length = s.objects ? 1 : chunk.length;
+      s.length += length;
+      s.queue.push([chunk, encoding ?? "utf8", done, length]);
+      const room = s.length < s.high;
       s.needDrain ||= !room;
+      pump(this);
       return room;
     },
     end(chunk, encoding, done) {
@@ -264,9 +308,10 @@
   };
 
   function initWritable(stream, options) {
+    const objects = !!(options?.objectMode || options?.writableObjectMode);
     stream._out = {
-      queue: [], writing: false, ending: false, finished: false, needDrain: false, high: 16, encoding: options?.defaultEncoding ?? "utf8",
-      objects: !!(options?.objectMode || options?.writableObjectMode), strings: options?.decodeStrings !== false,
+      queue: [], writing: false, ending: false, finished: false, needDrain: false, length: 0, encoding: options?.defaultEncoding ?? "utf8",
+      objects, high: options?.writableHighWaterMark ?? options?.highWaterMark ?? (objects ? 16 : 16384), strings: options?.decodeStrings !== false,
     };
     for (const name of ["write", "final", "destroy", "writev"]) if (options?.[name]) stream[`_${name}`] = options[name];
     stream.writable = true;
@@ -294,11 +339,12 @@
       }
       return;
     }
-    const [chunk, encoding, done] = s.queue.shift();
+    const [chunk, encoding, done, length] = s.queue.shift();
     s.writing = true;
     let sync = true;
     const after = (error) => {
       s.writing = false;
+      s.length -= length;
       if (error) {
         done?.(error);
         stream.destroy(error);
@@ -325,6 +371,26 @@
     }
   }
   install(Writable, writable);
+  const states = { // of both kinds, by their names
+    readableEnded: (s) => s._in.endEmitted,
+    readableFlowing: (s) => s._in.flowing,
+    readableHighWaterMark: (s) => s._in.high,
+    readableObjectMode: (s) => s._in.objects,
+    readableLength: (s) => s._in.objects ? s._in.queue.length : s._in.queue.reduce((n, chunk) => n + chunk.length, 0),
+    writableEnded: (s) => s._out.ending,
+    writableFinished: (s) => s._out.finished,
+    writableHighWaterMark: (s) => s._out.high,
+    writableLength: (s) => s._out.length,
+    writableNeedDrain: (s) => s._out.needDrain && !s._out.ending && !s.destroyed,
+    writableObjectMode: (s) => s._out.objects,
+  };
+  const tell = (Class, kind) => {
+    for (const [name, get] of Object.entries(states)) {
+      if (name.startsWith(kind)) Object.defineProperty(Class.prototype, name, { get() { return get(this); }, configurable: true });
+    }
+  };
+  tell(Readable, "readable");
+  tell(Writable, "writable");
 
   class Duplex extends Stream {
     constructor(options) {
@@ -332,8 +398,38 @@
       initReadable(this, options);
       initWritable(this, options);
     }
+    // One stream of a source, of a function from source to source, or of two streams.
+    static from(source) {
+      if (source instanceof Duplex) return source;
+      if (source instanceof Readable) return Duplex.from({ readable: source });
+      if (source instanceof Writable) return Duplex.from({ writable: source });
+      if (typeof source === "function") {
+        const writable = new PassThrough({ objectMode: true });
+        return Duplex.from({ readable: Readable.from(source(writable)), writable });
+      }
+      if (typeof source.then === "function") source = (async function* (value) { yield await value; })(source);
+      if (source[Symbol.asyncIterator] !== undefined || source[Symbol.iterator] !== undefined) return Duplex.from({ readable: Readable.from(source) });
+      const { readable, writable } = source;
+      const both = new Duplex({
+        objectMode: true,
+        read() { readable?.resume(); },
+        write(chunk, encoding, done) { if (writable.write(chunk, encoding)) done(); else writable.once("drain", done); },
+        final(done) { if (writable === undefined) done(); else writable.end(done); },
+        destroy(error, done) {
+          readable?.destroy(error);
+          writable?.destroy(error);
+          done(error);
+        },
+      });
+      for (const s of [readable, writable]) s?.on("error", (error) => both.destroy(error));
+      if (readable === undefined) both.push(null);
+      else readable.on("data", (chunk) => { if (!both.push(chunk)) readable.pause(); }).on("end", () => both.push(null));
+      if (writable === undefined) both.end();
+      return both;
+    }
   }
   install(Duplex, { ...readable, ...writable });
+  tell(Duplex, "");
 
   class Transform extends Duplex {
     constructor(options) {
@@ -423,7 +519,7 @@
       }
       source = next;
     }
-    finished(source, (error) => {
+    finished(source, { readable: false }, (error) => { // of the last one only that it was written to
       if (error) fail(error);
       else if (!failed) done();
     });
@@ -441,6 +537,22 @@
   };
 
   cloche.stream = Object.assign(Stream, { Stream, Readable, Writable, Duplex, Transform, PassThrough, pipeline, finished, promises });
+
+  // ---- node:stream/consumers
+
+  const buffer = async (source) => {
+    const parts = [];
+    for await (const chunk of source) parts.push(typeof chunk === "string" ? Buffer.from(chunk) : chunk);
+    return Buffer.concat(parts);
+  };
+  const text = async (source) => (await buffer(source)).toString();
+  cloche.streamConsumers = {
+    arrayBuffer: async (source) => new Uint8Array(await buffer(source)).buffer,
+    blob: async (source) => new Blob([await buffer(source)]),
+    buffer,
+    json: async (source) => JSON.parse(await text(source)),
+    text,
+  };
 
   // ---- node:readline
 

@@ -115,5 +115,29 @@
     return ~c >>> 0;
   };
 
+  // The web's streams gather, too.
+  const webStream = (work) => class {
+    #pair;
+    constructor(format) {
+      if (!["gzip", "deflate", "deflate-raw"].includes(`${format}`)) {
+        throw cloche.nodeError(TypeError, "ERR_INVALID_ARG_VALUE", `The argument 'format' is invalid. Received ${cloche.inspect(format)}`);
+      }
+      const parts = [];
+      this.#pair = new TransformStream({
+        transform(chunk) { parts.push(Buffer.from(bytesOf(chunk))); },
+        flush(controller) {
+          const out = work(`${format}`, Buffer.concat(parts));
+          if (out.length > 0) controller.enqueue(new Uint8Array(out));
+        },
+      });
+    }
+    get readable() { return this.#pair.readable; }
+    get writable() { return this.#pair.writable; }
+  };
+  class CompressionStream extends webStream(pack) {}
+  class DecompressionStream extends webStream(unpack) {}
+  Object.assign(cloche.webStreams, { CompressionStream, DecompressionStream });
+  cloche.globals({ CompressionStream, DecompressionStream });
+
   cloche.zlib = zlib;
 })
