@@ -19,6 +19,8 @@ class _Out(io.FileIO):
         pass
 
     def write(self, data):
+        if tap is not None and not tap(data):
+            return len(data)
         n = _write(self, data)
         return n if n == len(data) else _write_rest(self, data, n)
 
@@ -36,6 +38,7 @@ class _Err(io.FileIO):
 
 
 _write = io.FileIO.write
+tap = None  # sees what leaves, and says whether it does; see threads
 
 
 def _write_rest(raw, data, done):

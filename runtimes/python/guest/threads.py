@@ -1,7 +1,8 @@
 """Threads and pools in an interpreter that has one thread.
 
 Pools run their work in line: the same results, no parallelism. A thread that the program waits for
-anyway (any but a daemon) runs to its end when it is started. A daemon and a Timer run when the program
+anyway (any but a daemon) runs to its end when it is started; if it waits for another before it has taken
+anything from a queue, it begins anew when it is waited for, and what it has said already is not said again. A daemon and a Timer run when the program
 waits: to the end of that wait, or until they wait for ever themselves. What cannot work that way says so in
 one sentence. This must be imported before anything that takes a lock from `threading`: a lock of
 the interpreter's own traps when it would have to wait, so Python ones stand in for it.
@@ -9,11 +10,15 @@ the interpreter's own traps when it would have to wait, so Python ones stand in 
 
 import _thread
 import bisect
+import collections
+import contextlib
 import functools
 import queue
 import sys
 import threading
 import time
+
+from . import streams
 
 _NO_THREADS = "can't start new thread: threads are not available in this sandbox"
 
@@ -22,8 +27,16 @@ class WaitsForever(RuntimeError):
     """Raised where the only thread there is would wait for another one. Programs see a RuntimeError."""
 
 
-WaitsForever.__name__ = WaitsForever.__qualname__ = "RuntimeError"
-WaitsForever.__module__ = "builtins"
+class _Stuck(RuntimeError):
+    """Raised where a thread was started that waits for another."""
+
+    def __init__(self, why):
+        super().__init__(f"{_NO_THREADS}, and this one would wait for another: {why}")
+
+
+for kind in (WaitsForever, _Stuck):
+    kind.__name__ = kind.__qualname__ = "RuntimeError"
+    kind.__module__ = "builtins"
 
 
 class _Parked(BaseException):
@@ -61,6 +74,8 @@ class _Later:
         self.parked = []  # daemons that wait for what nobody brings
         self.told = self.told_then = 0  # how often a condition was notified, in all and when the parked ones began again
         self.started = 0
+        self.took = 0  # how much was taken from queues
+        self.starting = None  # the thread that runs in its start()
 
     def add(self, thread, due):
         self.started += 1
@@ -87,14 +102,17 @@ class _Later:
         self.waiting.remove(entry)
         due, _, thread = entry
         self.below.append((until, come))
-        work = {k: v for k, v in vars(thread).items() if k in ("_target", "_args", "_kwargs")}  # which it forgets when it ends
+        work = _work(thread)
         try:
             if isinstance(thread, threading.Timer):
                 if not thread.finished.is_set() and (left := due - time.monotonic()) > 0:
                     sleep(left)
                 thread.run = functools.partial(_ring, thread)
-            _run_in_line(thread)
+            with _silent(vars(thread).get("_cloche_said", ())):
+                _run_in_line(thread)
         except _Parked as e:
+            if e.args and "_cloche_stuck" in vars(thread):
+                raise thread._cloche_stuck.with_traceback(None) from None  # for the second time
             if e.args:
                 vars(thread).update(work)
                 self.parked.append(thread)
@@ -103,12 +121,22 @@ class _Later:
 
     def run_this(self, thread):
         """Runs a thread now that somebody waits for its end."""
+        self.unpark(thread)
         for entry in self.waiting:
             if entry[2] is thread:
                 return self.run(entry, None, _never)
 
+    def unpark(self, thread):
+        """Lets a thread that is no daemon begin anew."""
+        if thread in self.parked and not thread.daemon:
+            self.parked.remove(thread)
+            self.add(thread, time.monotonic())
+
     def finish(self, session):
         """Runs what a program leaves behind; daemons end with it."""
+        if not session:
+            for thread in list(self.parked):
+                self.unpark(thread)
         # One that runs may run others meanwhile, and start more.
         while entry := next((e for e in self.waiting if not e[2].daemon), None):
             self.run(entry, None, _never)
@@ -121,6 +149,41 @@ def _ring(timer):
     if not timer.finished.is_set():
         timer.function(*timer.args, **timer.kwargs)
     timer.finished.set()
+
+
+def _work(thread):
+    """What a thread forgets when it ends."""
+    return {k: v for k, v in vars(thread).items() if k in ("_target", "_args", "_kwargs")}
+
+
+@contextlib.contextmanager
+def _silent(said):
+    """Lets the pieces of text that were said already, which come first, not leave a second time."""
+    if not said:
+        yield
+        return
+    said = collections.deque(said)
+
+    def tap(data):
+        if said and said[0] == bytes(data):
+            said.popleft()
+            return False
+        said.clear()
+        return True
+
+    with _tapped(tap):
+        yield
+
+
+@contextlib.contextmanager
+def _tapped(tap):
+    streams.flush()
+    streams.tap = tap
+    try:
+        yield
+    finally:
+        streams.flush()
+        streams.tap = None
 
 
 later = _Later()
@@ -235,7 +298,36 @@ def _condition_notify(self, n=1):
 
 
 def _event_wait(self, timeout=None):
-    return self._flag or _wait(timeout, "an event that is not set", self.is_set)
+    return self._flag or _wait(timeout, "an event that is not set", lambda: self._flag) or _in_vain(self)
+
+
+def _event_is_set(self):
+    return self._flag or _in_vain(self)
+
+
+_VAIN_LOOKS, _VAIN_SECONDS = 10, 5
+
+
+def _in_vain(event):
+    """An event is not set. A thread that looks at it again and again in its start() keeps whoever would set it from doing so."""
+    thread = later.starting
+    if thread is None or later.below or threading.current_thread() is not thread:
+        return False
+    looks, since = vars(thread).setdefault("_cloche_vain", {}).get(id(event), (0, time.monotonic()))
+    thread._cloche_vain[id(event)] = looks + 1, since
+    if looks >= _VAIN_LOOKS and time.monotonic() - since > _VAIN_SECONDS:
+        raise WaitsForever("looking at an event that is not set would never end: threads are not available in this sandbox")
+    return False
+
+
+def _counting(get):
+    @functools.wraps(get)
+    def counted(self, *args, **kwargs):
+        item = get(self, *args, **kwargs)
+        later.took += 1
+        return item
+
+    return counted
 
 
 _put = queue.Queue.put
@@ -262,8 +354,25 @@ def _thread_start(self):
         later.add(self, time.monotonic() + self.interval)
     elif self.daemon:
         later.add(self, time.monotonic())
-    else:
+    elif later.starting is not None or later.below or streams.tap is not None:
         _run_in_line(self)
+    else:
+        _start_now(self)
+
+
+def _start_now(thread):
+    work, took, said = _work(thread), later.took, []
+    later.starting = thread
+    try:
+        with _tapped(lambda data: said.append(bytes(data)) or True):
+            _run_in_line(thread)
+    except _Stuck as e:
+        if took != later.took:
+            raise
+        vars(thread).update(work, _cloche_said=said, _cloche_stuck=e, _cloche_told=later.told, _cloche_done=False)
+        later.parked.append(thread)
+    finally:
+        later.starting = None
 
 
 def _run_in_line(thread):
@@ -284,7 +393,7 @@ def _run_in_line(thread):
         done = False
         raise
     except WaitsForever as e:
-        raise RuntimeError(f"{_NO_THREADS}, and this one would wait for another: {e}") from None
+        raise _Stuck(e) from None
     except SystemExit:
         pass
     except Exception as e:
@@ -309,6 +418,8 @@ def _thread_join(self, timeout=None):
         if self.is_alive():
             _wait(None, "a thread that waits for ever", lambda: not self.is_alive())
     else:
+        if vars(self).get("_cloche_told", later.told) != later.told:
+            later.run_this(self)
         _pass_time(max(timeout, 0), lambda: not self.is_alive())
 
 
@@ -337,7 +448,11 @@ def install():
     threading.Condition.notify = _condition_notify
     time.sleep = _sleep
     threading.Event.wait = _event_wait
+    threading.Event.is_set = _event_is_set
     queue.Queue.put = _queue_put
+    for kind in (queue.Queue, queue.LifoQueue, queue.PriorityQueue):
+        kind._get = _counting(kind._get)
+    queue._PySimpleQueue.get = _counting(queue._PySimpleQueue.get)
     threading.Thread.start = _thread_start
     threading.Thread.join = _thread_join
     threading.Thread.is_alive = _thread_is_alive

@@ -72,7 +72,7 @@ def turn():
             outcome = {"suspended": True}
         except BaseException as e:
             outcome = _failed(e, name)
-        if threads.later.waiting and not (outcome is not None and ("suspended" in outcome or outcome.get("interrupt"))):
+        if (threads.later.waiting or threads.later.parked) and not (outcome is not None and ("suspended" in outcome or outcome.get("interrupt"))):
             outcome = _guarded(lambda: threads.later.finish(flags & _SESSION), outcome, name)
         if figures.any_open() and (outcome is None or "suspended" not in outcome):
             outcome = _guarded(figures.show_open, outcome, name)

@@ -42,7 +42,9 @@ def fails_with(text, call):
 
 
 # What cannot run in line.
-fails_with("can't start new thread", threading.Thread(target=queue.Queue().get).start)
+stuck = threading.Thread(target=queue.Queue().get)
+stuck.start()
+fails_with("can't start new thread", stuck.join)
 
 # Nothing waits forever.
 lock = threading.Lock()

@@ -1,6 +1,12 @@
 # Daemons and timers run when the program waits, and producers before their consumers.
 # stdout: at the end
 # stdout: a timer that was left
+# stdout: waits
+# stdout: in between
+# stdout: total 6
+# stdout: starts
+# stdout: stops
+# stdout: one that was left
 import copy
 import queue
 import threading
@@ -158,3 +164,74 @@ tasks.join()
 tasks.put(None)
 worker.join()
 assert not worker.is_alive()
+
+# A thread that is started before whoever it waits for. What it says first is said once.
+def consume():
+    print("waits")
+    total = 0
+    while (item := late.get()) is not None:
+        total += item
+    print("total", total)
+
+
+late = queue.Queue()
+taker = threading.Thread(target=consume)
+giver = threading.Thread(target=lambda: [late.put(n) for n in (1, 2, 3, None)])
+taker.start()
+assert taker.is_alive()
+print("in between")
+giver.start()
+giver.join()
+taker.join()
+assert not taker.is_alive() and late.empty()
+
+gate, passed = threading.Event(), []
+walker = threading.Thread(target=lambda: gate.wait() and passed.append(1))
+walker.start()
+gate.set()
+walker.join(5)
+assert passed == [1] and not walker.is_alive()
+
+
+# One that took something would lose it.
+def take_two():
+    two.get()
+    two.get()
+
+
+two = queue.Queue()
+two.put(1)
+
+
+def begin_again(thread):
+    thread.start()
+    thread.join()
+
+
+for run in (threading.Thread(target=take_two).start, lambda: begin_again(threading.Thread(target=queue.Queue().get))):
+    try:
+        run()
+    except RuntimeError as e:
+        assert str(e).startswith("can't start new thread: ") and "would never end" in str(e), e
+    else:
+        raise AssertionError("a thread waited for nobody")
+
+
+# One that goes on until it is told to stop.
+def beat_until():
+    print("starts")
+    while not stop.is_set():
+        time.sleep(0.1)
+    print("stops")
+
+
+stop = threading.Event()
+beating = threading.Thread(target=beat_until)
+beating.start()
+stop.set()
+beating.join()
+
+left = threading.Thread(target=lambda: gate.wait() and print("one that was left"))
+gate.clear()
+left.start()
+gate.set()
