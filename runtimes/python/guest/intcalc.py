@@ -11,9 +11,8 @@ _CALCULATE = """bitwise_and bitwise_or bitwise_xor bitwise_not invert right_shif
     vecdot add subtract multiply power square negative absolute abs left_shift floor_divide remainder mod maximum
     minimum gcd lcm matmul sign outer dot inner vdot tensordot kron cross convolve correlate diff polyval vander clip
     round around sort nanmax nanmin diag tril triu polyadd polymul polysub polyder resize copy max amax min amin flip
-    roll transpose reshape trace tile append insert ptp cumulative_sum cumulative_prod partition piecewise take choose ravel squeeze expand_dims broadcast_to pad
-    rot90 swapaxes moveaxis split array_split fliplr flipud ediff1d""".split()
-_CALCULATE_LINALG = "cross diagonal matmul matrix_power matrix_transpose multi_dot outer tensordot trace vecdot".split()
+    roll transpose reshape trace tile append insert ptp cumulative_sum cumulative_prod partition
+    piecewise take choose ravel squeeze expand_dims broadcast_to pad rot90 swapaxes moveaxis split array_split fliplr flipud ediff1d""".split()
 _LIKE = "zeros_like ones_like empty_like full_like repeat".split()
 _JOIN = "concatenate concat stack vstack hstack dstack column_stack meshgrid".split()
 _POSITIONS = """argmax argmin argsort searchsorted digitize nonzero flatnonzero argwhere count_nonzero lexsort argpartition
@@ -22,7 +21,8 @@ _POSITIONS = """argmax argmin argsort searchsorted digitize nonzero flatnonzero 
 
 
 def install(np, plain_ints, sums, wide):
-    """sums: what sums and products of a type are made in; wide: the type of 64 bits."""
+    """sums: what sums and products of a type are made in; wide: the type of 64 bits. Gives the function that makes a program's
+    own integers wide."""
     array = np.ndarray
     generic = np.generic
     getframe = sys._getframe
@@ -51,12 +51,12 @@ def install(np, plain_ints, sums, wide):
         functools.update_wrapper(wrapper, original)
         setattr(place, name, wrapper)
 
-    for place, name in [(np, n) for n in _CALCULATE] + [(np.linalg, n) for n in _CALCULATE_LINALG]:
-        original = getattr(place, name, None)
+    for name in _CALCULATE:
+        original = getattr(np, name, None)
         if original is None:
             continue
         if isinstance(original, np.ufunc):
-            setattr(place, name, _Ufunc(original, wider, sums if name in ("add", "multiply") else None, np.asanyarray))
+            setattr(np, name, _Ufunc(original, wider, sums if name in ("add", "multiply") else None, np.asanyarray))
             continue
 
         def calculate(*args, _original=original, **kwargs):
@@ -67,7 +67,7 @@ def install(np, plain_ints, sums, wide):
                     return widen(_original(*args, **kwargs))
             return _original(*args, **kwargs)
 
-        keep(name, calculate, place)
+        keep(name, calculate)
 
     for name in _JOIN:
         original = getattr(np, name, None)
@@ -179,6 +179,7 @@ def install(np, plain_ints, sums, wide):
         return issubdtype_(arg1, wide.type if arg2 is int else arg2)
 
     keep("issubdtype", issubdtype)
+    return wider
 
 
 class _Ufunc:

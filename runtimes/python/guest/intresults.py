@@ -11,11 +11,12 @@ import sys
 from .ints import after_import, counting, of_program, spelt, widener
 
 
-def install():
+def install(wider):
     import numpy as np
 
     widen = widener(np)
     _functions(np, widen)
+    _linear_algebra(np, widen, wider)
     _indexing_tricks(np, widen)
     _vectorize(np)
     _masked_and_records(np, widen)
@@ -72,10 +73,17 @@ def _functions(np, widen):
         setxor1d union1d unique_all unique_counts unique_inverse unique_values asmatrix block bmat
         delete trim_zeros histogramdd busday_count""",
     )
-    cover(np.linalg, "matrix_rank")
     cover(np.fft, "fftshift ifftshift")
     for place in (np.char, np.strings):
         cover(place, "count find index rfind rindex str_len")
+
+
+def _linear_algebra(np, widen, wider):
+    def taking(original):
+        return functools.update_wrapper(lambda *args, **kwargs: original(*map(wider, args), **kwargs), original)
+
+    for name in "cross diagonal matmul matrix_power matrix_rank matrix_transpose multi_dot outer tensordot trace vecdot".split():
+        setattr(np.linalg, name, handing_over(taking(getattr(np.linalg, name)), widen))
 
 
 def _indexing_tricks(np, widen):

@@ -116,6 +116,7 @@ def as_importlib(function):
 
 
 def install():
+    """Gives a function that makes a list of a program's own integers an array of 64 bits, and an integer a scalar."""
     import numpy as np
     from . import intcalc
     from numpy._core import _methods, arrayprint, fromnumeric
@@ -266,11 +267,12 @@ def install():
     functools.update_wrapper(randint, randint_)
     np.random.randint = np.random.mtrand.randint = randint
 
-    intcalc.install(np, plain_ints, sums, wide)
+    wider = intcalc.install(np, plain_ints, sums, wide)
     _wide_types(np, wide)
     _wide_methods(np, sums, wide)
     _wide_pandas(wide)
     np.int_, np.uint = np.int64, np.uint64
+    return wider
 
 
 def _truth_values(np):

@@ -30,8 +30,7 @@ def science():
 
     from . import arrayfiles, intnames, intresults, ints
 
-    ints.install()
-    intresults.install()
+    intresults.install(ints.install())
     intnames.install()
     arrayfiles.install()
 
