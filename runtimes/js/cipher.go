@@ -99,6 +99,7 @@ func (in *interp) scryptMix(a arguments) uint64 {
 	if !ok {
 		return in.noMemory()
 	}
+	in.charge(2 * int64(times) * int64(size))
 	x, y := make([]byte, size), make([]byte, size)
 	copy(x, in.view(a.bytes(2)))
 	row := func(i uint32) []byte { return in.view(table+i*size, size) }

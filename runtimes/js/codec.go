@@ -73,8 +73,9 @@ const maxCodec = 32 << 20
 // codecPiece is how much is converted between looks at the deadline.
 const codecPiece = 1 << 20
 
-// inPieces calls do with one piece of b after the other. cut says where to cut at or after a place, which is in b.
+// inPieces calls do with one piece of b after the other, and charges for them. cut says where to cut at or after a place, which is in b.
 func (in *interp) inPieces(b []byte, cut func(b []byte, at int) int, do func(piece []byte)) {
+	in.charge(int64(len(b)))
 	for len(b) > codecPiece {
 		at := min(len(b), cut(b, codecPiece))
 		do(b[:at])

@@ -46,9 +46,10 @@ func (in *interp) plainJSON(out []byte, v value) ([]byte, bool) {
 // stringify is opStringify.
 func (in *interp) stringify(a arguments) uint64 {
 	w := plainWriter{heap: heap{in.g.Memory(), in.b}, plainBounds: largePlain, gap: a.text(1, maxName), pause: in.look}
-	const fuelPerByte, fuelPerLook = 4, 64 // about what the guest computes in the same time
+	const fuelPerLook = 64
 	ok := w.pristine() && w.value(a.value(0), 0)
-	in.g.Charge(fuelPerByte*uint64(len(w.out)) + fuelPerLook*uint64(w.looked))
+	in.charge(int64(len(w.out)))
+	in.g.Charge(fuelPerLook * uint64(w.looked))
 	if !ok {
 		return in.null()
 	}

@@ -114,6 +114,7 @@ func TestMatchesOfChanged(t *testing.T) {
 // TestHostWorkCostsFuel: what the host does in the interpreter's place is charged by its size.
 func TestHostWorkCostsFuel(t *testing.T) {
 	for _, work := range []string{
+		`require("crypto").createHash("sha256").update(text).digest().length`, `btoa(text).length`, `require("zlib").gzipSync(text).length`,
 		`text.match(/x/g)`, `text.split(/b/).length`, `text.replace(/b/g, "c").length`, `JSON.stringify(list).length`, `JSON.stringify({ text }).length`,
 	} {
 		cost := func(work string, n int) uint64 {

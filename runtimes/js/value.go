@@ -103,8 +103,14 @@ func (in *interp) view(offset, n uint32) []byte {
 // pieceBytes is how much a host function works through before it looks whether the run may go on.
 const pieceBytes = 1 << 20
 
-// pieces calls do for n bytes, piece by piece, until an error. The run may end in between.
+// fuelPerByte is what a byte that the host works through costs the guest: about what it computes in the same time.
+const fuelPerByte = 4
+
+func (in *interp) charge(bytes int64) { in.g.Charge(fuelPerByte * uint64(bytes)) }
+
+// pieces calls do for n bytes, piece by piece, until an error, and charges for them. The run may end in between.
 func (in *interp) pieces(n uint32, do func(from, to uint32) error) error {
+	in.charge(int64(n))
 	for from := uint32(0); from < n; {
 		to := min(n, from+pieceBytes)
 		if err := do(from, to); err != nil {

@@ -94,6 +94,7 @@ func (in *interp) unpack(format string, src []byte, w io.Writer, most int64) (si
 		}
 		for {
 			n, err := io.CopyN(w, r, pieceBytes)
+			in.charge(n)
 			if size += n; size > most {
 				return size, errTooLong
 			}
