@@ -289,6 +289,34 @@ func TestNotCalled(t *testing.T) {
 	}
 }
 
+// TestWordsOfErrors: where the interpreter's words would say nothing, or name something else, to whoever knows Node.
+func TestWordsOfErrors(t *testing.T) {
+	for source, want := range map[string]string{
+		"for (const x of object) ;":                "object is not iterable",
+		"console.log(); for (const x of object) ;": "object is not iterable",
+		"[...object]":                     "object is not iterable",
+		"for (const x of object.get()) ;": "value is not iterable",
+		"const { a } = object.none":       "Cannot destructure a value that is undefined or null",
+		"[null].map(({ id }) => id)":      "Cannot destructure property 'id' of a value that is undefined or null",
+		"object.only = 1":                 "Cannot set property only of an object which has only a getter",
+		"frozen.b = 1":                    "Cannot add property b, object is not extensible",
+		"delete frozen.a":                 "Cannot delete property a of an object",
+		"class A { #p; static m(o) { return o.#p } } A.m({})": "Cannot access private member #p of an object whose class did not declare it",
+		"class Foo {} Foo()": "Class constructor Foo cannot be invoked without 'new'",
+		"new Map([1])":       "Iterator value is not an entry object",
+		"BigInt('1.5')":      "Cannot convert value to a BigInt",
+		"'a' in 'b'":         "Cannot use 'in' operator to search for a key in a value that is no object",
+		"[2, 1].sort(5)":     "The comparison function must be either a function or undefined",
+		"Object.keys(null)":  "Cannot convert undefined or null to object",
+	} {
+		got := run(t, "'use strict'; const object = { inner: {}, get() { return {} }, get only() { return 1 } }, frozen = Object.freeze({ a: 1 });\ntry {\n"+
+			source+"\n} catch (e) { console.log(e.message) }").stdout
+		if !strings.HasSuffix(got, want+"\n") {
+			t.Errorf("%s: %s", source, got)
+		}
+	}
+}
+
 func TestHints(t *testing.T) {
 	for source, part := range map[string]string{
 		"import 'lodash'":                        "npm packages",

@@ -19,8 +19,10 @@
     "bigint argument with unary +": "Cannot convert a BigInt value to a number",
     "this is not initialized": "Must call super constructor in derived class before accessing 'this' or returning from derived constructor",
     "invalid 'instanceof' right operand": "Right-hand side of 'instanceof' is not callable",
-    "object is not extensible": "Cannot add property, object is not extensible",
-    "class constructors must be invoked with 'new'": "Class constructor cannot be invoked without 'new'",
+    "invalid 'in' operand": "Cannot use 'in' operator to search for a key in a value that is no object",
+    "invalid brand on object": "Receiver must be an instance of the class that declares the private method",
+    "toPrimitive": "Cannot convert object to primitive value",
+    "invalid string length": "Invalid string length",
     "invalid array length": "Invalid array length",
     "BigInt division by zero": "Division by zero",
     "BigInt negative exponent": "Exponent must be non-negative",
@@ -29,7 +31,13 @@
   };
   const ofFunctions = {
     __proto__: null,
-    "not a function": (name) => `argument of ${name} is not a function`,
+    "not a function": (name) => name === "sort" ? "The comparison function must be either a function or undefined" : `argument of ${name} is not a function`,
+    "not an object": (name) => name === "Map" || name === "WeakMap" || name === "fromEntries" ? "Iterator value is not an entry object" : `${name} called on non-object`,
+    "object is not extensible": () => "Cannot add property, object is not extensible",
+    "invalid BigInt literal": () => "Cannot convert value to a BigInt",
+    "invalid array index": () => "Invalid typed array length",
+    "out of bound": () => "Offset is outside the bounds of the DataView",
+    "invalid value used as WeakMap key": () => "Invalid value used as weak map key",
     "circular reference": () => "Converting circular structure to JSON",
     "BigInt are forbidden in JSON.stringify": () => "Do not know how to serialize a BigInt",
     "empty array": () => "Reduce of empty array with no initial value",
@@ -45,10 +53,16 @@
   const ofExpressions = {
     __proto__: null,
     "not a function": notCalled,
-    "value is not iterable": (of) => named(of, (name) => `${name} is not iterable`),
+    "value is not iterable": notIterable,
+    "Cannot convert undefined or null to object": notTakenApart,
+    "class constructors must be invoked with 'new'": (of) => `Class constructor ${site.name(of) ?? ""} cannot be invoked without 'new'`.replace("  ", " "),
+    "object is not extensible": (of) => `Cannot add property${property(of)}, object is not extensible`,
+    "no setter for property": (of) => `Cannot set property${property(of)} of an object which has only a getter`,
+    "could not delete property": (of) => `Cannot delete property${property(of)} of an object`,
     "cannot convert BigInt to number": () => "Cannot mix BigInt and other types, use explicit conversions",
   };
 
+  const hiddenField = /^private class field '(#[^']+)' does not exist$/;
   const readOnly = /^'([^]*)' is read-only$/;
   const unborn = /^([^ ]+) is not initialized$/;
 
@@ -61,7 +75,9 @@
     if (site.native(of)) return ofFunctions[message]?.(site.name(of));
     const said = ofExpressions[message];
     if (said !== undefined) return said(of);
-    let m = exec(readOnly, message);
+    let m = exec(hiddenField, message);
+    if (m !== null) return `Cannot access private member ${m[1]} of an object whose class did not declare it`;
+    m = exec(readOnly, message);
     if (m !== null) return constant(m[1], of) ?? `Cannot assign to read only property '${m[1]}' of object`;
     m = exec(unborn, message);
     return m === null ? undefined : `Cannot access '${m[1]}' before initialization`;
@@ -169,6 +185,26 @@
       of = found?.value;
     }
     return typeof of === "function" || (names.length === 1 && of === undefined ? undefined : false);
+  }
+
+  // The last name at the place, after a space; nothing when there is none.
+  function property(of) {
+    const name = named(of, (chain) => exec(/\.([\w$]+)$/, chain)?.[1]);
+    return name === undefined ? "" : ` ${name}`;
+  }
+
+  // What is taken item by item, or apart, has no place of its own: it is named when there is only one on the line.
+  const items = /(?:\bof\s+|\.\.\.|\]\s*=\s*|\byield\s*\*\s*)([A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*)(?![\w$.]|\s*\()/;
+  const fields = /\{\s*([A-Za-z_$][\w$]*)\s*[,:=}]/;
+  function only(pattern, of) {
+    const text = line(`${site.file(of)}`, site.line(of));
+    const m = text === null ? null : exec(pattern, text);
+    return m === null || exec(pattern, slice(text, m.index + m[0].length)) !== null ? undefined : m[1];
+  }
+  function notIterable(of) { return `${only(items, of) ?? "value"} is not iterable`; }
+  function notTakenApart(of) {
+    const name = only(fields, of);
+    return `Cannot destructure ${name === undefined ? "" : `property '${name}' of `}a value that is undefined or null`;
   }
 
   // The place is the name when it is a variable's; before that of a property there is a dot or the object.
