@@ -84,7 +84,7 @@ func (e *Engine) templateFolder() (string, error) {
 }
 
 // BuildTemplate runs a program in a sandbox of o and keeps what it leaves as a template, in the place of an earlier one of
-// that name. The options that are kept with it are Language and Packages; Network and Tools are for the building alone, and
+// that name. An engine that has used the earlier one goes on with that until it is closed: states of sessions may lie over it. The options that are kept with it are Language and Packages; Network and Tools are for the building alone, and
 // there can be no Mounts or Shared. A program that does not end well makes no template: its Result says why.
 func (e *Engine) BuildTemplate(ctx context.Context, name string, o Options, t Turn) (*Result, error) {
 	if err := checkTemplateName(name); err != nil {
