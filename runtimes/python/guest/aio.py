@@ -192,6 +192,18 @@ def install():
     runners.Runner.run = outside(runners.Runner.run)
     asyncio.run = runners.run = run
     runners.Runner._on_sigint = _on_sigint
+    _nest()
+
+
+def _nest():
+    """A module nest_asyncio, by which notebooks make asyncio.run() work: here it does."""
+    import sys
+    import types
+    from importlib.machinery import ModuleSpec
+
+    module = sys.modules["nest_asyncio"] = types.ModuleType("nest_asyncio", "asyncio.run() works in a turn as it is.")
+    module.__spec__ = ModuleSpec("nest_asyncio", None, origin="cloche")
+    module.apply = lambda loop=None: None
 
 
 def _on_sigint(self, signum, frame, main_task):

@@ -236,6 +236,10 @@ _SHORT = {
 }
 
 
+def set_matplotlib_formats(*formats, **kwargs):
+    """Figures leave as PNG, and as data, whatever is asked for."""
+
+
 def clear_output(wait=False):
     """Nothing to clear: what was shown has left."""
 
@@ -250,7 +254,6 @@ def install():
     package.__path__ = []
     package.__version__ = "0"
     package.version_info = (0,)
-    # Libraries that ask are not in a notebook: they would take hold of it.
     package.get_ipython = lambda: magics.shell if ints.of_program(sys._getframe(1)) else None
     shown = types.ModuleType("IPython.display", "What notebooks show things with.")
     core = types.ModuleType("IPython.core")
@@ -258,6 +261,7 @@ def install():
     names = (
         display,
         clear_output,
+        set_matplotlib_formats,
         DisplayObject,
         HTML,
         Markdown,
@@ -283,6 +287,10 @@ def install():
         setattr(shown, thing.__name__, thing)
         if isinstance(thing, type):
             thing.__module__ = "IPython.core.display"
+    interactive = types.ModuleType("IPython.core.interactiveshell")
+    # Only the last value of a turn is shown, whatever a program sets here.
+    interactive.InteractiveShell = type("InteractiveShell", (), {"ast_node_interactivity": "last_expr", "__module__": interactive.__name__})
+    core.interactiveshell = interactive
     package.display = shown
     package.core = core
     core.display = shown
@@ -292,5 +300,6 @@ def install():
             "IPython.display": shown,
             "IPython.core": core,
             "IPython.core.display": shown,
+            "IPython.core.interactiveshell": interactive,
         }
     )

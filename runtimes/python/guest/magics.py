@@ -15,6 +15,8 @@ import shlex
 import sys
 import time
 
+from . import ints
+
 _CALL = "__cloche_line__"
 _LINES_MAX = 500  # that one source may have
 _HARMLESS = frozenset(
@@ -184,6 +186,13 @@ class Shell:
 
 
 shell = Shell()
+
+
+def get_ipython():
+    """The shell, for programs. Libraries that ask are not in a notebook: they would take hold of it."""
+    if not ints.of_program(sys._getframe(1)):
+        raise NameError("name 'get_ipython' is not defined", name="get_ipython")
+    return shell
 
 
 # Packages.
@@ -383,4 +392,4 @@ _PERCENT = {
 
 def install():
     setattr(builtins, _CALL, run)
-    builtins.get_ipython = lambda: shell
+    builtins.get_ipython = get_ipython

@@ -83,7 +83,8 @@ def forget_wheels(path):
 
     added = {name.partition(".")[0] for name in os.listdir(path)}
     for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] in added and str(getattr(module, "__file__", "")).startswith(_WHEELS):
+        ours = getattr(getattr(module, "__spec__", None), "origin", None) == "cloche"
+        if name.partition(".")[0] in added and (ours or str(getattr(module, "__file__", "")).startswith(_WHEELS)):
             del sys.modules[name]
 
 
