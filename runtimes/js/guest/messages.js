@@ -167,6 +167,8 @@
   const split = uncurry(String.prototype.split);
   function isFunction(chain) {
     const names = split(chain, ".");
+    const global = getOwnPropertyDescriptor(globalThis, names[0]);
+    if (global !== undefined && !("value" in global)) return undefined; // no getter may run
     let of;
     try {
       of = exec(/^(?:[A-Za-z_$][\w$]*)$/, names[0]) === null || exec(keyword, names[0]) !== null || names[0] === "this" ? undefined : evaluate(names[0]);

@@ -26,7 +26,7 @@
   const isLong = (string) => typeof string === "string" && string.length >= long;
   const [any, global, plain] = [0, 1, 2];
 
-  // What is found comes in one text: a character that parts what follows, the one that stands for a group that captured nothing, the number
+  // What is found comes in one text: a character that parts what follows, the one that stands for groups that captured nothing, if there are any, the number
   // of captures, and the texts that the form has (regexp.go).
   const [formSplit, formMatched, formReplaced, formCalls, formEach] = [0, 1, 2, 3, 4];
   const absentAt = 1, capturesAt = 2, first = 3;
@@ -37,6 +37,7 @@
 
   const fill = (list) => { // what is absent
     const absent = list[absentAt];
+    if (absent === "") return;
     for (let i = first; (i = indexOf(list, absent, i)) !== -1;) list[i] = undefined;
   };
 
@@ -105,8 +106,15 @@
   const nativeMatchAll = uncurry(prototype[Symbol.matchAll]);
   const iterators = getPrototypeOf(/./[Symbol.matchAll](""));
   const nativeNext = uncurry(iterators.next);
-  const states = new WeakMap(); // iterator -> what it has still to give
-  const [get, set] = [uncurry(WeakMap.prototype.get), uncurry(WeakMap.prototype.set)];
+  // What an iterator has still to give is a private member of it, which is found sooner than in a WeakMap.
+  class State extends function (iterator) { return iterator; } {
+    #state;
+    constructor(iterator, state) {
+      super(iterator);
+      this.#state = state;
+    }
+    static of(iterator) { return typeof iterator === "object" && iterator !== null && #state in iterator ? iterator.#state : undefined; }
+  }
   hidden(Symbol.matchAll, {
     [Symbol.matchAll](string) {
       const iterator = nativeMatchAll(this, string);
@@ -115,19 +123,19 @@
       const list = find(this, text, formEach);
       if (list === null) return iterator;
       fill(list);
-      set(states, iterator, { list, text, captures: +list[capturesAt], at: first });
+      new State(iterator, { list, text, captures: +list[capturesAt], at: first });
       return iterator;
     },
   }[Symbol.matchAll]);
   defineProperty(iterators, "next", {
     value: {
       next() {
-        const state = get(states, this);
+        const state = State.of(this);
         if (state === undefined) return nativeNext(this);
-        const { list, at, captures } = state;
+        const { list, at } = state;
         if (at === list.length) return { value: undefined, done: true };
-        state.at = at + 1 + captures;
-        const match = captured(list, at + 1, captures);
+        state.at = at + 1 + state.captures;
+        const match = captured(list, at + 1, state.captures);
         match.index = +list[at];
         match.input = state.text;
         match.groups = undefined;
@@ -169,7 +177,7 @@
       if (most === 0) return [];
       const list = text.length < long ? null : find(this, text, formSplit);
       if (list === null) return this.unicode || this.unicodeSets ? nativeSplit(this, text, most) : splitInTurn(this, text, most);
-      if (list[capturesAt] !== "1") fill(list);
+      fill(list);
       return part(list, first, first + most);
     },
   }[Symbol.split]);
