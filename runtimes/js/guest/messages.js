@@ -195,13 +195,22 @@
     return name === undefined ? "" : ` ${name}`;
   }
 
-  // What is taken item by item, or apart, has no place of its own: it is named when there is only one on the line.
+  // What is taken item by item, or apart, has no place of its own: it is named when there is only one on the line, or the place is in it.
   const items = /(?:\bof\s+|\.\.\.|\]\s*=\s*|\byield\s*\*\s*)([A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*)(?![\w$.]|\s*\()/;
   const fields = /\{\s*([A-Za-z_$][\w$]*)\s*[,:=}]/;
   function only(pattern, of) {
     const text = line(`${site.file(of)}`, site.line(of));
-    const m = text === null ? null : exec(pattern, text);
-    return m === null || exec(pattern, slice(text, m.index + m[0].length)) !== null ? undefined : m[1];
+    if (text === null) return undefined;
+    const place = site.column(of) - 1;
+    let name;
+    let count = 0;
+    for (let from = 0, m; (m = exec(pattern, slice(text, from))) !== null; count++) {
+      const begin = from;
+      from += m.index + m[0].length;
+      name = m[1];
+      if (place >= begin + m.index && place < from) return name;
+    }
+    return count === 1 ? name : undefined;
   }
   function notIterable(of) { return `${only(items, of) ?? "value"} is not iterable`; }
   function notTakenApart(of) {
