@@ -121,7 +121,7 @@ func (w *plainWriter) object(o object, depth int) bool {
 		return w.ordinary(proto) && w.count(o) <= w.props && w.members(o, depth)
 	case classArray:
 		items, n := w.array(o)
-		whole := n == 0 || items != 0 && w.u64(w.u32(uint32(o)+16)) == uint64(intValue(int32(n)))
+		whole := (n == 0 || items != 0) && w.u64(w.u32(uint32(o)+16)) == uint64(intValue(int32(n))) // else it ends with holes
 		return proto == w.b.ArrayProto && w.count(o) == 1 && whole && w.items(items, n, depth)
 	}
 	return false

@@ -26,7 +26,7 @@ func TestStringify(t *testing.T) {
 			() => new Told(), () => [, 1], () => Object.create({ inherited: 1 }), () => Object.create(null), () => new Error("e"), () => new Proxy({ p: 1 }, {}),
 			() => Object.defineProperty({ v: 1 }, "toJSON", { value: () => "hidden" }), () => ({ get g() { return 1; } }), () => ({ [Symbol("k")]: 1, k: 2 }),
 			() => Object.defineProperty({ a: 1 }, "n", { value: 2 }), () => Object.freeze([1, { a: 1 }]), () => { const o = { a: 1, b: 2, c: 3 }; delete o.b; return o; },
-			() => { const a = [1, 2, 3]; a.length = 1; return a; }, () => { const a = [1, 2, 3]; a.length = 5; return a; }, () => Object.assign([1], { extra: 1 }),
+			() => { const a = [1, 2, 3]; a.length = 1; return a; }, () => { const a = [1, 2, 3]; a.length = 5; return a; }, () => Array(random(4)), () => { const a = [1]; a.length = 0; a.length = 2; return a; }, () => Object.assign([1], { extra: 1 }),
 			() => Object.setPrototypeOf([1], { toJSON: () => "array" }), () => ({ toJSON: 1 }), () => ({ toJSON() { return [this.toJSON.name]; } }), () => Object.create(new Base()),
 			() => Object.setPrototypeOf({ a: 1 }, new Proxy({}, {})), () => [undefined, () => 1, Symbol("s")]];
 		function make(depth) {

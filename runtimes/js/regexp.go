@@ -128,7 +128,7 @@ func decode(b []byte) *pattern {
 	p := &pattern{flags: binary.LittleEndian.Uint16(b), captures: int(b[2]), registers: int(b[3])}
 	b = b[header : header+binary.LittleEndian.Uint32(b[4:])]
 	at := make([]int, len(b)) // index + 1 of the instruction that begins there
-	var jumps []int           // targets by instruction, as offsets; 0: none
+	var jumps []int           // targets by instruction, as offsets; -1: none
 	for pc := 0; pc < len(b); {
 		at[pc] = len(p.code) + 1
 		in, size, jump := decodeOne(b[pc:])
@@ -310,7 +310,8 @@ type search[unit uint8 | uint16] struct {
 	// stack has what is to be tried when a way fails: { instruction, position, bp of the one before << 2 | kind }, and on top
 	// of each what registers held before: { register, value }.
 	stack []int
-	steps int    // that are left
+	steps int    // that are left; what moves or compares much counts as several
+	rest  int    // of them when pause is next called
 	pause func() // called now and then
 }
 
@@ -321,8 +322,13 @@ const (
 	atNegative = 2
 )
 
-// maxMatchStack bounds a stack.
-const maxMatchStack = 1 << 20
+const (
+	// maxMatchStack bounds a stack.
+	maxMatchStack = 1 << 20
+	// wordsPerStep is how much of a stack or a text is looked at in the time of a step.
+	wordsPerStep  = 8
+	stepsPerPause = 1 << 20
+)
 
 var errGaveUp = errors.New("too many steps")
 
@@ -335,7 +341,7 @@ func (m *search[unit]) all(most int) (found []int32, err error) {
 			for at < len(m.text) && uint32(m.text[at]) < 256 && !m.first[m.text[at]&255] {
 				at++
 			}
-			m.steps -= (at - from) / 8 // which take so much less
+			m.steps -= (at - from) / wordsPerStep
 		}
 		ok, err := m.match(at)
 		if err != nil {
@@ -380,14 +386,13 @@ func (m *search[unit]) match(at int) (bool, error) {
 	}
 	// saveOnce is save for what changes often between two choices.
 	saveOnce := func(reg, v int) {
-		for i := len(s); ; i -= 2 {
-			if i <= bp {
-				s = append(s, reg, regs[reg])
-				break
-			}
-			if s[i-2] == reg {
-				break
-			}
+		i := len(s)
+		for i > bp && s[i-2] != reg {
+			i -= 2
+		}
+		m.steps -= (len(s) - i) / wordsPerStep
+		if i <= bp {
+			s = append(s, reg, regs[reg])
 		}
 		regs[reg] = v
 	}
@@ -396,7 +401,8 @@ func (m *search[unit]) match(at int) (bool, error) {
 		bp = len(s)
 	}
 	for {
-		if m.steps--; m.steps&0xfffff == 0 {
+		if m.steps--; m.steps < m.rest {
+			m.rest = m.steps - stepsPerPause
 			m.pause()
 		}
 		if m.steps < 0 || len(s) > maxMatchStack {
@@ -450,6 +456,7 @@ func (m *search[unit]) match(at int) (bool, error) {
 		case reSaveStart, reSaveEnd:
 			save(in.reg, at)
 		case reSaveReset:
+			m.steps -= (in.last - in.reg) * 4 / wordsPerStep
 			for g := in.reg; g <= in.last; g++ {
 				save(2*g, -1)
 				save(2*g+1, -1)
@@ -523,6 +530,7 @@ func (m *search[unit]) match(at int) (bool, error) {
 				s[at0-1] = len(s)
 				s = s[:at0-3]
 			}
+			m.steps -= (top - len(s)) / wordsPerStep
 			if len(s) != 0 {
 				for from := len(s); from < top; {
 					next := s[:cap(s)][from+2]
@@ -570,6 +578,7 @@ func (m *search[unit]) again(in *instruction, at int) (int, bool) {
 		if from > to {
 			return at, true
 		}
+		m.steps -= (to - from) / wordsPerStep
 		start, end := at, at+to-from
 		if in.op == reBackwardRef {
 			start, end = at-(to-from), at
@@ -621,22 +630,25 @@ const (
 // tellMatches looks for a pattern v in a text; false: it is the interpreter's work.
 func (in *interp) tellMatches(v, text value, form int32, by string) (out []byte, steps int, ok bool) {
 	h := heap{in.g.Memory(), in.b}
-	p := decode(h.pattern(v))
-	if p == nil || !p.fits(form) || text.tag() != tagString || len(by) > maxReplacement {
-		return nil, 0, false
+	code := h.pattern(v)
+	p := decode(code)
+	if steps = len(code) / wordsPerStep; p == nil || !p.fits(form) || text.tag() != tagString || len(by) > maxReplacement {
+		return nil, steps, false
 	}
 	units, wide, ok := h.chars(uint32(text), maxSearched+1)
 	if !ok || len(units) > maxSearched {
-		return nil, 0, false
+		return nil, steps, false
 	}
 	if !wide {
-		return tell(p, units, form, by, in.look)
+		out, searched, ok := tell(p, units, form, by, in.look)
+		return out, steps + searched, ok
 	}
 	chars := make([]uint16, len(units)/2)
 	for i := range chars {
 		chars[i] = binary.LittleEndian.Uint16(units[2*i:])
 	}
-	return tell(p, chars, form, by, in.look)
+	out, searched, ok := tell(p, chars, form, by, in.look)
+	return out, steps + searched, ok
 }
 
 // fits says whether results of a pattern can be told in a form: without names of groups and indices.
@@ -654,7 +666,7 @@ func tell[unit uint8 | uint16](p *pattern, text []unit, form int32, by string, p
 			used[c] = true
 		}
 		if uint32(c)>>11 == 0xd800>>11 { // half of a surrogate pair, which may have to be parted
-			return nil, 0, false
+			return nil, len(text) / wordsPerStep, false
 		}
 	}
 	var marks []byte
@@ -665,9 +677,9 @@ func tell[unit uint8 | uint16](p *pattern, text []unit, form int32, by string, p
 	}
 	const leastSteps, stepsPerUnit = 2 << 20, 64
 	most := leastSteps + stepsPerUnit*len(text)
-	m := search[unit]{pattern: p, text: text, steps: most, pause: pause}
+	m := search[unit]{pattern: p, text: text, steps: most, rest: most - stepsPerPause, pause: pause}
 	found, err := m.all(maxTold / 8)
-	steps = most - m.steps + len(text)/8 // which is looked through for marks, and copied
+	steps = most - m.steps + len(text)/wordsPerStep // which is looked through for marks, and copied
 	if err != nil || len(marks) < 2 {
 		return nil, steps, false
 	}
@@ -677,7 +689,7 @@ func tell[unit uint8 | uint16](p *pattern, text []unit, form int32, by string, p
 	} else {
 		t.list(found, form)
 	}
-	return t.out, steps + len(t.out)/8, len(t.out) <= maxTold
+	return t.out, steps + len(t.out)/wordsPerStep, len(t.out) <= maxTold
 }
 
 // A teller writes what was found in a text.

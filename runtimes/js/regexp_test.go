@@ -2,6 +2,7 @@ package js_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 )
@@ -129,11 +130,20 @@ func TestHostWorkCostsFuel(t *testing.T) {
 
 // TestSearchEnds: a pattern that takes for ever is given up by the host, and by the interpreter when its time is over.
 func TestSearchEnds(t *testing.T) {
-	s := newSandbox(t)
-	s.timeout = 300 * time.Millisecond
-	r := s.turn(`("a".repeat(300)).match(/(a+)+b/g)`)
-	if !r.Interrupted {
-		t.Errorf("%+v", r.Outcome)
+	for _, search := range []string{
+		`("a".repeat(300)).match(/(a+)+b/g)`,
+		`"a".repeat(1e6).match(/(?:(a)){60000}/g)`, // whose loop looks through all that the group captured
+		`"a".repeat(3e5).match(/(a+)\1b/g)`,
+		`"a".repeat(1e6).match(/` + strings.Repeat("(?=", 200) + `(?:(a)){50000}` + strings.Repeat(")", 200) + `ab/g)`,
+		`"a".repeat(1e6).match(/(?:` + strings.Repeat("()", 250) + `a)*?b/g)`,
+	} {
+		s := newSandbox(t)
+		s.timeout = 300 * time.Millisecond
+		begun := time.Now()
+		r := s.turn(search)
+		if took := time.Since(begun); !r.Interrupted || took > 2*time.Second {
+			t.Errorf("%.60s took %v: %+v", search, took, r.Outcome)
+		}
 	}
 	if got := run(t, `[("a".repeat(16) + "c" + " ".repeat(300)).match(/(a+)+b/g), "x".repeat(1e6).match(/x*?$/g).length, "\u0001\u0002\u0003".repeat(200).split(/\u0002/).length]`).main(); got != "[ null, 2, 201 ]" {
 		t.Error(got)
