@@ -224,7 +224,10 @@ func (l *Linear) Save() (*Delta, error) {
 	err = l.eachChanged(s.stretch)
 	l.saves++
 	if err == nil && !s.fresh && l.frozen != nil && l.frozen.size == l.size {
-		return l.frozen.Retain(), l.watch(s.same)
+		if err = l.watch(s.same); err == nil {
+			return l.frozen.Retain(), nil
+		}
+		return nil, fmt.Errorf("save linear memory: %w", err)
 	}
 	s.keepUntil(noPage)
 	a.share(s.kept)
