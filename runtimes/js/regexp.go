@@ -78,6 +78,7 @@ type instruction struct {
 	target int // index of an instruction
 	set    *charset
 	groups []byte
+	run    *[4]uint64 // a jump back to a character that repeats: of the first 256, those that may follow at once; see runs
 }
 
 // charset is what a range matches: the first 256 characters by bits, all by pairs of bounds.
@@ -157,6 +158,7 @@ func decode(b []byte) *pattern {
 		p.code[0].target != begin || p.code[1].op != reAny || p.code[2].op != reGoto || p.code[2].target != 0 {
 		return nil
 	}
+	p.runs()
 	set := &charset{}
 	if p.begins(begin, set, make([]bool, n)) {
 		p.first = new([256]bool)
@@ -165,6 +167,40 @@ func decode(b []byte) *pattern {
 		}
 	}
 	return p
+}
+
+// runs finds the repetitions of one character that may take all that there is at once: where what comes after them begins with
+// another one, or is the end, giving some of it back is of no use.
+//
+//	i  character   i+1  reSplitGoto i
+func (p *pattern) runs() {
+	for i := range p.code[:len(p.code)-1] {
+		jump := &p.code[i+1]
+		switch p.code[i].op {
+		case reChar, reChar32, reRange, reRange32, reSpace:
+		default:
+			continue
+		}
+		if jump.op != reSplitGoto || jump.target != i {
+			continue
+		}
+		var repeated, next charset
+		p.begins(i, &repeated, make([]bool, len(p.code)))
+		rest := i + 2
+		for rest < len(p.code) && (p.code[rest].op == reSaveStart || p.code[rest].op == reSaveEnd) {
+			rest++
+		}
+		apart := rest < len(p.code) && p.code[rest].op == reMatch
+		if !apart && p.begins(rest, &next, make([]bool, len(p.code))) {
+			apart = true
+			for j := range next.low {
+				apart = apart && repeated.low[j]&next.low[j] == 0
+			}
+		}
+		if apart {
+			jump.run = &repeated.low
+		}
+	}
 }
 
 // decodeOne reads the instruction that b begins with, its size and the distance of its jump; size 0: it is not known.
@@ -377,6 +413,7 @@ func (m *search[unit]) match(at int) (bool, error) {
 		s      = m.stack[:0]
 		regs   = m.regs
 		text   = m.text
+		narrow = ^unit(0) == 0xff
 		c      uint32
 	)
 	defer func() { m.stack = s[:0] }()
@@ -447,6 +484,13 @@ func (m *search[unit]) match(at int) (bool, error) {
 		case reSplitNext:
 			choice(in.target, at, atSplit)
 		case reSplitGoto:
+			if in.run != nil && narrow {
+				from := at
+				for ; at < len(text) && in.run[text[at]>>6&3]>>(text[at]&63)&1 != 0; at++ {
+				}
+				m.steps -= (at - from) / 8
+				continue
+			}
 			choice(pc, at, atSplit)
 			pc = in.target
 		case reLook:
