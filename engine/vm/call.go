@@ -143,8 +143,8 @@ func refill(ctx context.Context, _ []uint64) {
 	switch target := min(sliceTime, m.yieldEvery); {
 	case took < target/2:
 		m.size = min(m.size*2, sliceMax)
-	case took > 2*target:
-		m.size = max(m.size/2, sliceMin)
+	case took > 2*target: // at once: others may wait for each of the next slices
+		m.size = max(int64(float64(m.size)*float64(target)/float64(took)), sliceMin)
 	}
 	// The interrupt, if Check makes one, runs guest code too: it must find fuel.
 	i.give(m)
