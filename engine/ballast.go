@@ -17,7 +17,7 @@ const (
 // processors a third of the time was the collector's. It holds no pointers, so collections take no longer by it.
 var ballast = sync.OnceValue(func() []byte {
 	if debug.SetMemoryLimit(-1) < ballastShare*ballastBytes {
-		return nil // it would count as memory that is in use
+		return nil // it would count as memory that is in use, and the collector would never rest
 	}
 	return make([]byte, ballastBytes)
 })

@@ -237,6 +237,13 @@ func (s *Server) passOn(x *exchange) {
 				h["Sec-Websocket-Protocol"] = []string{subprotocol} // without the key
 			}
 			h.Set("X-Request-Id", x.id)
+			// By these names net/http would take the request for one that may run twice, and repeat it after a worker's death.
+			for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
+				if named, ok := h[name]; ok {
+					delete(h, name)
+					h[strings.ToLower(name)] = named
+				}
+			}
 		},
 		ModifyResponse: func(res *http.Response) error {
 			for name := range x.Header() {

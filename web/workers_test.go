@@ -2,8 +2,10 @@ package web_test
 
 import (
 	"context"
+	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync"
@@ -124,6 +126,37 @@ func TestBrokenConnections(t *testing.T) {
 	s.do("POST", "/v1/execute", object{"code": "2"}).must(200, nil)
 	if n := dials.Load(); n != 2 {
 		t.Errorf("%d connections, want 2", n)
+	}
+}
+
+// TestNamedRequestsRunOnce: a request with a name of its own, whose worker died after it had read it, is not sent to another one.
+func TestNamedRequestsRunOnce(t *testing.T) {
+	var runs atomic.Int32
+	worker := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, err := io.Copy(io.Discard, r.Body); err != nil {
+			t.Error(err)
+		}
+		if r.Header.Get("Idempotency-Key") == "" {
+			return // and the connection is kept
+		}
+		runs.Add(1)
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		conn.Close()
+	}))
+	defer worker.Close()
+	to, err := url.Parse(worker.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := serve(t, func(c *web.Config) { c.Engine, c.Workers = nil, single{to, http.DefaultTransport} })
+	s.do("POST", "/v1/execute", object{"code": "1"}).must(200, nil)
+	s.do("POST", "/v1/execute", object{"code": "2"}, "Idempotency-Key: mine").must(502, nil)
+	if n := runs.Load(); n != 1 {
+		t.Errorf("it ran %d times", n)
 	}
 }
 

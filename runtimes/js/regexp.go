@@ -661,6 +661,9 @@ func (in *interp) matches(a arguments) uint64 {
 	return in.box(in.newString(string(out)))
 }
 
+// maxEach bounds the positions that are told of matches which the program takes one after the other: it may stop after the first ones.
+const maxEach = 64 << 10
+
 // fuelPerStep is what a step costs the guest: about what it computes in the same time.
 const fuelPerStep = 16
 
@@ -722,7 +725,11 @@ func tell[unit uint8 | uint16](p *pattern, text []unit, form int32, by string, p
 	const leastSteps, stepsPerUnit = 2 << 20, 64
 	most := leastSteps + stepsPerUnit*len(text)
 	m := search[unit]{pattern: p, text: text, steps: most, rest: most - stepsPerPause, pause: pause}
-	found, err := m.all(maxTold / 8)
+	mostFound := maxTold / 8
+	if form == formEach {
+		mostFound = maxEach
+	}
+	found, err := m.all(mostFound)
 	steps = most - m.steps + len(text)/wordsPerStep // which is looked through for marks, and copied
 	if err != nil || len(marks) < 2 {
 		return nil, steps, false

@@ -112,6 +112,19 @@ func TestMatchesOfChanged(t *testing.T) {
 	}
 }
 
+// TestMatchesAreArrays: of whatever class a program says that arrays make of themselves. Of very many matches not all are looked for at once.
+func TestMatchesAreArrays(t *testing.T) {
+	got := run(t, `class Own extends Array {}
+		Object.defineProperty(Array, Symbol.species, { get: () => Own });
+		const text = "ab1,".repeat(200), five = [...text.matchAll(/(a)(b)(1)(,)(x)?(a)?/g)][0];
+		let n = 0;
+		for (const m of "a".repeat(3e6).matchAll(/a/g)) if (++n === 3) break;
+		[text.match(/b/g), text.split(/,/), text.split(/,/, 2), five].map((list) => list.constructor.name + list.length).join() + n`).main()
+	if got != "'Array200,Array201,Array2,Array73'" {
+		t.Error(got)
+	}
+}
+
 // TestHostWorkCostsFuel: what the host does in the interpreter's place is charged by its size.
 func TestHostWorkCostsFuel(t *testing.T) {
 	for _, work := range []string{

@@ -14,7 +14,7 @@
   const exec = uncurry(nativeExec);
   const slice = uncurry(String.prototype.slice);
   const split = uncurry(String.prototype.split);
-  const [join, part, indexOf] = ["join", "slice", "indexOf"].map((name) => uncurry(Array.prototype[name]));
+  const [join, shift, indexOf] = ["join", "shift", "indexOf"].map((name) => uncurry(Array.prototype[name]));
 
   const flagsOf = getOwnPropertyDescriptor(prototype, "flags").get;
   const speciesOf = getOwnPropertyDescriptor(TheRegExp, Symbol.species).get;
@@ -24,7 +24,6 @@
 
   const long = 256; // characters: a shorter text is searched sooner than it takes to be sure
   const isLong = (string) => typeof string === "string" && string.length >= long;
-  const [any, global, plain] = [0, 1, 2];
 
   // What is found comes in one text: a character that parts what follows, the one that stands for groups that captured nothing, if there are any, the number
   // of captures, and the texts that the form has (regexp.go).
@@ -49,9 +48,14 @@
       const list = find(this, text, formMatched);
       if (list === null) return nativeMatch(this, text);
       this.lastIndex = 0;
-      return list.length === first ? null : part(list, first);
+      return list.length === first ? null : behead(list);
     },
   }[Symbol.match]);
+
+  const behead = (list) => { // in place: a slice of it would be of the class that the program says
+    for (let i = 0; i < first; i++) shift(list);
+    return list;
+  };
 
   const captured = (list, at, captures) => {
     switch (captures) {
@@ -59,8 +63,10 @@
     case 2: return [list[at], list[at + 1]];
     case 3: return [list[at], list[at + 1], list[at + 2]];
     case 4: return [list[at], list[at + 1], list[at + 2], list[at + 3]];
-    default: return part(list, at, at + captures);
     }
+    const some = [list[at], list[at + 1], list[at + 2], list[at + 3], list[at + 4]];
+    for (let i = 5; i < captures; i++) some[i] = list[at + i];
+    return some;
   };
 
   const call = (by, list, at, captures, text) => {
@@ -178,7 +184,9 @@
       const list = text.length < long ? null : find(this, text, formSplit);
       if (list === null) return this.unicode || this.unicodeSets ? nativeSplit(this, text, most) : splitInTurn(this, text, most);
       fill(list);
-      return part(list, first, first + most);
+      behead(list);
+      if (list.length > most) list.length = most;
+      return list;
     },
   }[Symbol.split]);
 })
