@@ -37,6 +37,7 @@ func FuzzSnapshotBody(f *testing.F) {
 		}
 	}
 	st := &state{vm: vm.Checkpoint{Memory: b.Delta()}, files: template.New(vfs.Options{}).Snapshot()}
+	defer st.release()
 	var good bytes.Buffer
 	if err := writeBody(&good, st, nil); err != nil {
 		f.Fatal(err)
@@ -97,8 +98,10 @@ func FuzzReadSnapshot(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
+	st := &state{vm: vm.Checkpoint{Memory: b.Delta()}}
+	defer st.release()
 	var good bytes.Buffer
-	if _, err := writeSnapshot(&good, key, "x", Options{}, &state{vm: vm.Checkpoint{Memory: b.Delta()}}); err != nil {
+	if _, err := writeSnapshot(&good, key, "x", Options{}, st); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(uint32(40), byte(1), uint32(0), header)
