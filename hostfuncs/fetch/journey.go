@@ -244,7 +244,7 @@ func (j *journey) coded() bool { return j.request.coded && len(j.client.mask.tex
 func (j *journey) receive(ctx context.Context, res *http.Response, stop context.CancelFunc) (first []byte, err error) {
 	c, s := j.client, j.body
 	s.closer = func() { res.Body.Close(); stop() }
-	s.ctx = ctx
+	s.ctx, s.unsized = ctx, res.ContentLength < 0
 	var body io.Reader = res.Body
 	r, decoded, err := decode(res.Header, body, c.limits.ResponseBytes)
 	switch {

@@ -11,12 +11,13 @@ import (
 
 // stream is the body of an answer, read piece by piece.
 type stream struct {
-	r      io.Reader
-	ctx    context.Context // of the request
-	closer func()
-	hop    *hostfuncs.HTTPRequest
-	busy   bool // a read goes on
-	once   sync.Once
+	r       io.Reader
+	ctx     context.Context // of the request
+	closer  func()
+	hop     *hostfuncs.HTTPRequest
+	busy    bool // a read goes on
+	unsized bool // only the server says where it ends
+	once    sync.Once
 }
 
 func (s *stream) close() {
@@ -37,11 +38,15 @@ func (s *stream) read(ctx context.Context, max int, timeout time.Duration) ([]by
 	b := make([]byte, max)
 	n, err := io.ReadAtLeast(s.r, b, 1)
 	late := !stop()
+	// A server that hears us leave may end the body while we hang up.
+	left := err == io.EOF && s.unsized && (late || s.ctx.Err() != nil)
 	switch {
-	case n > 0 || err == io.EOF:
+	case n > 0 || err == io.EOF && !left:
 		err = nil
 	case late:
 		err = errSlow
+	case left:
+		err = context.Cause(s.ctx)
 	}
 	return b[:n], err
 }
