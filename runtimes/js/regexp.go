@@ -437,6 +437,12 @@ func (m *search[unit]) match(at int) (bool, error) {
 		s = append(s, pc, at, bp<<2|kind)
 		bp = len(s)
 	}
+	// undo gives registers back what they held at the last choice.
+	undo := func() {
+		for ; len(s) > bp; s = s[:len(s)-2] {
+			regs[s[len(s)-2]] = s[len(s)-1]
+		}
+	}
 	for {
 		if m.steps--; m.steps < m.rest {
 			m.rest = m.steps - stepsPerPause
@@ -588,9 +594,7 @@ func (m *search[unit]) match(at int) (bool, error) {
 				if bp == 0 {
 					return false, errGaveUp
 				}
-				for ; len(s) > bp; s = s[:len(s)-2] {
-					regs[s[len(s)-2]] = s[len(s)-1]
-				}
+				undo()
 				kind, bp = s[len(s)-1]&3, s[len(s)-1]>>2
 				s = s[:len(s)-3]
 			}
@@ -603,9 +607,7 @@ func (m *search[unit]) match(at int) (bool, error) {
 			if bp == 0 {
 				return false, nil
 			}
-			for ; len(s) > bp; s = s[:len(s)-2] {
-				regs[s[len(s)-2]] = s[len(s)-1]
-			}
+			undo()
 			pc, at, kind, bp = s[len(s)-3], s[len(s)-2], s[len(s)-1]&3, s[len(s)-1]>>2
 			s = s[:len(s)-3]
 		}
