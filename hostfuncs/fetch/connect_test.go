@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,22 +19,34 @@ func (g *guest) connect(url string) error {
 	return err
 }
 
-// accepted counts a server's connections.
-func accepted(s *httptest.Server) *atomic.Int64 {
-	n := &atomic.Int64{}
-	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+// accepted counts a server's connections. A server accepts in order, so once it has seen a connection of the counter's own,
+// which is not counted, it has seen all that were made before.
+func accepted(t *testing.T, s *httptest.Server) func() int {
+	seen, n := make(chan string, 100), 0
+	s.Config.ConnState = func(c net.Conn, state http.ConnState) {
 		if state == http.StateNew {
-			n.Add(1)
+			seen <- c.RemoteAddr().String()
 		}
 	}
-	return n
+	return func() int {
+		t.Helper()
+		own, err := net.Dial("tcp", s.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer own.Close()
+		for <-seen != own.LocalAddr().String() {
+			n++
+		}
+		return n
+	}
 }
 
 func echoHandler(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Method) }
 
 func TestConnect(t *testing.T) {
 	plain, safe := httptest.NewUnstartedServer(http.HandlerFunc(echoHandler)), httptest.NewUnstartedServer(http.HandlerFunc(echoHandler))
-	plainConns, safeConns := accepted(plain), accepted(safe)
+	plainConns, safeConns := accepted(t, plain), accepted(t, safe)
 	plain.Start()
 	safe.StartTLS()
 	defer plain.Close()
@@ -59,8 +70,8 @@ func TestConnect(t *testing.T) {
 			}
 		}
 	}
-	if plainConns.Load() != 1 || safeConns.Load() != 1 {
-		t.Errorf("%d and %d connections, want one each", plainConns.Load(), safeConns.Load())
+	if p, s := plainConns(), safeConns(); p != 1 || s != 1 {
+		t.Errorf("%d and %d connections, want one each", p, s)
 	}
 
 	// What cannot be reached is said at once, what may not be to the request.
@@ -98,7 +109,7 @@ func TestConnect(t *testing.T) {
 // are closed, or to keep them.
 func TestConnectIsBounded(t *testing.T) {
 	s := httptest.NewUnstartedServer(http.HandlerFunc(echoHandler))
-	conns := accepted(s)
+	conns := accepted(t, s)
 	s.Start()
 	defer s.Close()
 	_, port, _ := net.SplitHostPort(s.Listener.Addr().String())
@@ -107,8 +118,8 @@ func TestConnectIsBounded(t *testing.T) {
 	p := policy(t, "*.example.org:*")
 	p.Resolver = &names{answers: map[string][]string{"a.example.org": {"127.0.0.1"}}}
 	g := newGuest(t, p)
-	if err := g.connect("http://a.example.org:" + port); err != nil || conns.Load() != 0 {
-		t.Errorf("%v, %d connections", err, conns.Load())
+	if err, n := g.connect("http://a.example.org:"+port), conns(); err != nil || n != 0 {
+		t.Errorf("%v, %d connections", err, n)
 	}
 	if _, err := g.get("http://a.example.org:" + port); err == nil || !strings.Contains(err.Error(), "PermissionError") {
 		t.Errorf("the request: %v", err)
@@ -118,8 +129,8 @@ func TestConnectIsBounded(t *testing.T) {
 	p = policy(t, "https://b.example.org:"+port, "http://127.0.0.1:"+port, "http://*.example.org:"+port)
 	p.Resolver = &names{answers: map[string][]string{"b.example.org": {"127.0.0.1"}}}
 	g = newGuest(t, p)
-	if err := g.connect("http://127.0.0.1:" + port); err != nil || conns.Load() != 1 {
-		t.Fatal(err, conns.Load())
+	if err, n := g.connect("http://127.0.0.1:"+port), conns(); err != nil || n != 1 {
+		t.Fatal(err, n)
 	}
 	if a, err := g.get("http://b.example.org:" + port); err == nil {
 		t.Errorf("another host got the connection: %+v", a)
@@ -128,13 +139,13 @@ func TestConnectIsBounded(t *testing.T) {
 	p = policy(t, "*.localhost:"+port)
 	p.Limits = fetch.Limits{Requests: 3}
 	g = newGuest(t, p)
-	before := conns.Load()
+	before := conns()
 	for _, name := range strings.Fields("a b c d e f g") {
 		if err := g.connect("http://" + name + ".localhost:" + port); err != nil {
 			t.Error(err)
 		}
 	}
-	if got := conns.Load() - before; got > 3 {
+	if got := conns() - before; got > 3 {
 		t.Errorf("%d connections with a limit of 3", got)
 	}
 }
