@@ -85,6 +85,24 @@ func TestHistoryBudget(t *testing.T) {
 	}
 }
 
+// What each turn of a long session writes stays small: it writes where the last one did.
+func TestTurnsWriteLittle(t *testing.T) {
+	for language, most := range map[string]uint64{"python": 36 << 12, "javascript": 4 << 12} {
+		s := open(t, engine.Options{Language: language})
+		for range 300 {
+			turn(t, s, engine.Turn{Code: "x = 2"})
+		}
+		var bytes uint64
+		past := s.History()[200:]
+		for _, e := range past {
+			bytes += e.Bytes
+		}
+		if each := bytes / uint64(len(past)); each > most {
+			t.Errorf("%s: each turn writes %d bytes, want at most %d", language, each, most)
+		}
+	}
+}
+
 func TestVariants(t *testing.T) {
 	ctx := context.Background()
 	s := open(t, engine.Options{})

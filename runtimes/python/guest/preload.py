@@ -167,6 +167,14 @@ def rehearse(turns):
         streams.install()
 
 
+_held = []  # for good
+
+
+# Turns of a session whose file names are interned in the image. Every code object interns its file's name: a new name goes
+# to a place of its own in a table of half a megabyte, and once in some thousands all of that moves.
+_NAMED_TURNS = 1 << 15
+
+
 def settle():
     """Leaves the interpreter as a program expects to find it, and its objects out of the collector's
     way."""
@@ -188,6 +196,7 @@ def settle():
     threading._counter = itertools.count(1).__next__  # for the names of threads
     tempfile._name_sequence = None  # it would give the same names in every sandbox
     sys.modules["_cloche.turns"]._files.clear()
+    _held.append([sys.intern(f"turn{number}.py") for number in range(1, _NAMED_TURNS + 1)])
     for module in list(sys.modules.values()):
         getattr(module, "__dict__", {}).pop("__warningregistry__", None)
     gc.collect()
@@ -211,9 +220,6 @@ def _immortalize():
         at += 1000
     # All of them are alive until the host is done.
     host.call(host.IMMORTAL, array.array("I", map(id, found)).tobytes())
-
-
-_held = []
 
 
 def fill_holes():
