@@ -87,7 +87,7 @@ func (c *checker) walk(o, n int) error {
 			return c.table(endOld, leaNew)
 		case a.kind == stop:
 			if leaOld >= 0 || c.old.isIndirect(&c.old.items[c.old.itemAt[o]-1]) {
-				return c.differs(o, n, "a jump without a table, or a table without a jump")
+				return fmt.Errorf("%w: at %#x: a jump without a table, or a table without a jump", ErrUnknown, o)
 			}
 			return nil
 		case a.relative == 0:
