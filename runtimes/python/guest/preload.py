@@ -28,11 +28,12 @@ def science():
     import numpy
     import pandas
 
-    from . import arrayfiles, intnames, intresults, ints
+    from . import arrayfiles, frames, intnames, intresults, ints
 
     intresults.install(ints.install())
     intnames.install()
     arrayfiles.install()
+    frames.install()
 
     # A small tour, so that what these import and build at first use is in the image.
     from io import StringIO
