@@ -107,7 +107,7 @@ func TestServer(t *testing.T) {
 	}
 	for call := range want {
 		name, arguments, _ := strings.Cut(call, " ")
-		ctx, stop := context.WithTimeout(t.Context(), 2*time.Second)
+		ctx, stop := t.Context(), context.CancelFunc(func() {})
 		if name == "demo.hang" {
 			ctx, stop = context.WithTimeout(t.Context(), 50*time.Millisecond)
 		}
