@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 
@@ -276,12 +277,15 @@ func hasLongWhole(text []byte) bool {
 }
 
 func defaultName(language string, number int) string {
-	ext := map[string]string{JavaScript: ".js", TypeScript: ".ts"}[language]
-	if ext == "" {
-		ext = ".py"
+	ext := ".py"
+	switch language {
+	case JavaScript:
+		ext = ".js"
+	case TypeScript:
+		ext = ".ts"
 	}
 	if number == 0 {
 		return "main" + ext
 	}
-	return fmt.Sprintf("turn%d%s", number, ext)
+	return "turn" + strconv.Itoa(number) + ext
 }

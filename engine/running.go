@@ -56,7 +56,7 @@ func newRunning(l limits.Limits, t Turn, clock wasi.Clock, interrupt func(contex
 	r.clock = &turnClock{clock, r.deadline}
 	r.guestClock = r.clock
 	r.own, _ = clock.(*wasi.FixedClock)
-	r.door = hostfuncs.Door{MaxCalls: l.HostCalls, Handlers: map[hostfuncs.Op]hostfuncs.Handler{hostfuncs.OpDisplay: r.shown.handle}}
+	r.door = hostfuncs.Door{MaxCalls: l.HostCalls, Display: r.shown.handle}
 	r.meter = vm.Meter{Budget: l.Fuel, Check: r.deadline.check, OutOfFuel: func(used uint64) error {
 		return &limits.ExceededError{Resource: limits.Fuel, Limit: l.Fuel, Used: r.before.Fuel + used}
 	}}
@@ -65,7 +65,7 @@ func newRunning(l limits.Limits, t Turn, clock wasi.Clock, interrupt func(contex
 
 // offer has the door offer the turn the tools and the network that its sandbox was given, once it asks. What they do
 // ends with ctx, and with disconnect.
-func (r *running) offer(ctx context.Context, o Options, log func() *slog.Logger) {
+func (r *running) offer(ctx context.Context, o *Options, log func() *slog.Logger) {
 	r.door.More = func() { r.connect(ctx, o, log()) }
 	if r.from != nil { // whose calls are there already
 		r.door.More()
@@ -73,7 +73,7 @@ func (r *running) offer(ctx context.Context, o Options, log func() *slog.Logger)
 	}
 }
 
-func (r *running) connect(ctx context.Context, o Options, log *slog.Logger) {
+func (r *running) connect(ctx context.Context, o *Options, log *slog.Logger) {
 	r.calls = hostfuncs.NewCalls(ctx, func(ctx context.Context, done <-chan struct{}, atMost time.Duration) (bool, error) {
 		r.atWait()
 		arrived, err := r.deadline.await(ctx, done, atMost)
@@ -98,9 +98,9 @@ func (r *running) connect(ctx context.Context, o Options, log *slog.Logger) {
 		r.tools.Tally = maps.Clone(r.from.Tally)
 		r.tools.Resume(r.from.Calls, r.from.results)
 	}
-	for _, handlers := range []map[hostfuncs.Op]hostfuncs.Handler{r.calls.Handlers(), r.web.Handlers(), r.tools.Handlers()} {
-		maps.Copy(r.door.Handlers, handlers)
-	}
+	r.door.Handlers = r.calls.Handlers()
+	maps.Copy(r.door.Handlers, r.web.Handlers())
+	maps.Copy(r.door.Handlers, r.tools.Handlers())
 }
 
 // pass lets time go by on a clock of the sandbox's own: a wait that nothing has ended has lasted as long as it could, or a

@@ -129,9 +129,12 @@ func (s *sandbox) discard() {
 func (s *sandbox) run(ctx context.Context, t Turn, from *resumption) (*Result, error) {
 	begun := time.Now()
 	s.failed = nil
-	lim := t.Limits.Or(s.limits)
-	if err := lim.Validate(); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+	lim := s.limits
+	if t.Limits != (limits.Limits{}) {
+		lim = t.Limits.Or(lim)
+		if err := lim.Validate(); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+		}
 	}
 	language, number := cmp.Or(s.opts.Language, Python), 0
 	if s.session {
@@ -215,7 +218,7 @@ func (s *sandbox) drive(ctx context.Context, r *running, t *runtimes.Turn, log f
 	}
 	t.Door, t.Disk = r.door.Serve, func() runtimes.Space { return s.tree.space(r.limits) }
 	t.Tools = !s.opts.Tools.Empty()
-	r.offer(ctx, s.opts, log)
+	r.offer(ctx, &s.opts, log)
 	defer r.disconnect()
 	if r.tape != nil {
 		r.tape.splice(r, t)

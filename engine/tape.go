@@ -112,6 +112,7 @@ type player struct {
 func (t *player) splice(r *running, turn *runtimes.Turn) {
 	turn.Tools = t.tools
 	r.door.More = func() {
+		r.door.Handlers = map[hostfuncs.Op]hostfuncs.Handler{}
 		for _, op := range recorded {
 			if t.tools || op != hostfuncs.OpTool && op != hostfuncs.OpTools {
 				r.door.Handlers[op] = func(_ context.Context, payload []byte) ([]byte, error) { return t.answer(r, op, payload) }

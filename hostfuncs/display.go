@@ -49,7 +49,10 @@ func DecodeDisplay(payload []byte) (Display, error) {
 			if err != nil {
 				return err
 			}
-			return json.Unmarshal(value, &d.Main)
+			if d.Main = string(value) == "true"; !d.Main && string(value) != "false" {
+				return fmt.Errorf("main is %.20q, neither true nor false", value)
+			}
+			return nil
 		case "data":
 			if d.Data != nil {
 				return errors.New("data is there twice")
@@ -110,15 +113,17 @@ func (s *jsonScanner) bundle(attached []byte) (map[string]any, []byte, error) {
 }
 
 // attachment says whether value is {"$bytes": n}.
-func attachment(value json.RawMessage) (n uint64, ok bool) {
+func attachment(value json.RawMessage) (uint64, bool) {
 	if !bytes.HasPrefix(value, []byte(`{`)) || len(value) > 64 {
 		return 0, false
 	}
+	var n uint64
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(value, &fields) != nil || len(fields) != 1 {
 		return 0, false
 	}
-	return n, fields["$bytes"] != nil && json.Unmarshal(fields["$bytes"], &n) == nil
+	err := json.Unmarshal(fields["$bytes"], &n) // an error without that field
+	return n, err == nil
 }
 
 func isJSON(t string) bool { return t == "application/json" || strings.HasSuffix(t, "+json") }

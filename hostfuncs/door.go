@@ -81,7 +81,9 @@ func Refuse(name, format string, args ...any) error {
 
 // A Door answers the requests of one run. It is not safe for concurrent use.
 type Door struct {
-	// Handlers answer the ops that this run may use; the others are refused.
+	// Display answers OpDisplay, which nearly every run asks for.
+	Display Handler
+	// Handlers answer the other ops that this run may use; the rest are refused.
 	Handlers map[Op]Handler
 	// More, when not nil, is called before the first op that is not among Handlers is refused, and adds to them what costs
 	// too much to make for runs that do not ask for it.
@@ -126,6 +128,9 @@ func (d *Door) answer(ctx context.Context, request []byte) ([]byte, error) {
 		return nil, Refuse("ValueError", "a request of %d bytes is more than %d", len(request), MaxFrame)
 	}
 	op := Op(request[0])
+	if op == OpDisplay && d.Display != nil {
+		return d.Display(ctx, request[1:])
+	}
 	h := d.Handlers[op]
 	if h == nil && d.More != nil {
 		d.More()

@@ -52,7 +52,7 @@ func TestDecodeDisplay(t *testing.T) {
 			hostfuncs.Display{Data: map[string]any{"text/plain": "ü\n😀"}}, ""},
 		{"more after it", frame(`{"data":{"text/plain":"x"}} {}`), hostfuncs.Display{}, "not JSON"},
 		{"a list", frame(`["data"]`), hostfuncs.Display{}, "not JSON"},
-		{"main is no bool", frame(`{"main":1,"data":{"text/plain":"x"}}`), hostfuncs.Display{}, "cannot unmarshal number"},
+		{"main is no bool", frame(`{"main":1,"data":{"text/plain":"x"}}`), hostfuncs.Display{}, "neither true nor false"},
 		{"huge header", frame(`{"data":{"text/plain":"` + strings.Repeat("x", 16<<20) + `"}}`), hostfuncs.Display{}, "is more than 16777216"},
 		{"number as text", frame(`{"data":{"text/plain":1}}`), hostfuncs.Display{}, "neither text nor attached bytes"},
 	}

@@ -137,18 +137,16 @@ func (s *sandbox) try(turn *runtimes.Turn) (result, error) {
 		rand.Read(b)
 		return b
 	}
-	door := hostfuncs.Door{MaxCalls: 1000, Handlers: map[hostfuncs.Op]hostfuncs.Handler{
-		hostfuncs.OpDisplay: func(_ context.Context, payload []byte) ([]byte, error) {
-			d, err := hostfuncs.DecodeDisplay(payload)
-			if err != nil {
-				return nil, err
-			}
-			r.shown = append(r.shown, d)
-			return nil, nil
-		},
+	door := hostfuncs.Door{MaxCalls: 1000, Display: func(_ context.Context, payload []byte) ([]byte, error) {
+		d, err := hostfuncs.DecodeDisplay(payload)
+		if err != nil {
+			return nil, err
+		}
+		r.shown = append(r.shown, d)
+		return nil, nil
 	}}
 	if s.fetch != nil {
-		door.Handlers[hostfuncs.OpFetch] = s.fetch
+		door.Handlers = map[hostfuncs.Op]hostfuncs.Handler{hostfuncs.OpFetch: s.fetch}
 	}
 	turn.Door = door.Serve
 	timeout := s.timeout
