@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -67,6 +68,21 @@ func (f *pairFlag) UnmarshalText(b []byte) error {
 		return usagef("%q is not understood: write NAME=VALUE", b)
 	}
 	*f = pairFlag{name, value}
+	return nil
+}
+
+// fileFlag is GUEST=HOST, or HOST for a file that keeps its name.
+type fileFlag pairFlag
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (f *fileFlag) UnmarshalText(b []byte) error {
+	if host := string(b); !strings.Contains(host, "=") && host != "" {
+		*f = fileFlag{filepath.Base(host), host}
+		return nil
+	}
+	if (*pairFlag)(f).UnmarshalText(b) != nil {
+		return usagef("%q is not understood: write GUEST=HOST, or HOST alone", b)
+	}
 	return nil
 }
 

@@ -34,7 +34,7 @@ type runCmd struct {
 
 // sandboxFlags say what a sandbox is given, and its limits.
 type sandboxFlags struct {
-	Files    []pairFlag  `name:"file" sep:"none" placeholder:"GUEST=HOST" help:"Copy a host file in. A relative guest path is under /data, the working folder. Repeatable."`
+	Files    []fileFlag  `name:"file" sep:"none" placeholder:"GUEST=HOST" help:"Copy a host file in; HOST alone keeps its name. A relative guest path is under /data, the working folder. Repeatable."`
 	Mounts   []mountFlag `name:"mount" sep:"none" placeholder:"HOST:GUEST[:MODE]" help:"Show a host folder, or the files in HOST.zip. MODE is ro (default), rw or overlay (changes stay in the sandbox). Repeatable."`
 	Out      string      `placeholder:"DIR" help:"Write files that the program created or changed, and its charts as figure-1.png and so on, there."`
 	Args     []string    `name:"arg" sep:"none" placeholder:"A" help:"An argument of the program. Repeatable."`

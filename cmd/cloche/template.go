@@ -24,7 +24,7 @@ type templateBuildCmd struct {
 	Name     string       `required:"" placeholder:"NAME" help:"Small letters, digits, - and _. An earlier template of that name is replaced."`
 	Preload  string       `required:"" type:"existingfile" placeholder:"FILE" help:"The program to run. The language follows the suffix: .py, .js, .mjs, .ts."`
 	Packages []string     `name:"package" sep:"none" placeholder:"NAME" help:"A pure-Python package that the program, and every one that starts from the template, can import. Repeatable."`
-	Files    []pairFlag   `name:"file" sep:"none" placeholder:"GUEST=HOST" help:"Copy a host file in. Repeatable."`
+	Files    []fileFlag   `name:"file" sep:"none" placeholder:"GUEST=HOST" help:"Copy a host file in; HOST alone keeps its name. Repeatable."`
 	Timeout  durationFlag `placeholder:"30s" help:"Wall time of the program."`
 	Memory   sizeFlag     `placeholder:"512MiB" help:"Linear memory of the sandbox."`
 }
