@@ -3,6 +3,7 @@ package runtimes
 import (
 	"cmp"
 	"context"
+	"path/filepath"
 	"time"
 )
 
@@ -14,6 +15,8 @@ type Status struct {
 	// Baked is nil when the baked interpreter is there and whole; an error for which errors.Is finds
 	// fs.ErrNotExist when it is not there; else what is wrong with it.
 	Baked error
+	// LaidOut is that of [Baked], where that is there.
+	LaidOut bool
 	// Download is the number of bytes that a setup would fetch, and Work how long the rest of it took on the
 	// reference machine.
 	Download int64
@@ -52,6 +55,9 @@ func (s Spec) Status(c *Cache, deep bool) Status {
 	code, image := c.Has(s.codeEntry(), deep), c.Has(s.imageEntry(), deep)
 	st.Baked = cmp.Or(code, image)
 	if st.Baked == nil {
+		var prog program
+		st.Baked = readJSON(filepath.Join(c.Dir(), s.codeEntry().folder(), programFile), &prog)
+		st.LaidOut = prog.LaidOut
 		return st
 	}
 	carried := func(e Entry, err error) bool { return err == nil || inBundle(bundled, e.folder()) }

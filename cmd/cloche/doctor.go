@@ -287,6 +287,8 @@ func runtimeOf(st runtimes.Status) runtimeState {
 		r.State, r.Why = stateOf(st.Baked, toDo)
 	case st.Download > 0:
 		r.State, r.Why = stateMissing, toDo
+	case !st.LaidOut:
+		r.State, r.Why = stateSlow, "its machine code is in the order in which wazero wrote it, and takes about 1.4 times as long; a better one is known for amd64"
 	}
 	return r
 }
