@@ -121,6 +121,7 @@ func TestOutputInputExit(t *testing.T) {
 		{"js print", engine.Job{Language: "javascript", Code: "console.log({a: [1]}); console.error('bad')"}, "{ a: [ 1 ] }\n", "bad\n", 0},
 		{"js exit", engine.Job{Language: "javascript", Code: "process.exit(4); console.log('never')"}, "", "", 4},
 		{"long inputs", engine.Job{Code: "print(len(str(n)), len(s), x)", Inputs: map[string]any{"n": json.RawMessage(strings.Repeat("9", 4300)), "s": strings.Repeat("9", 5000), "x": json.RawMessage("0." + strings.Repeat("0", 5000))}}, "4300 5000 0.0\n", "", 0},
+		{"names", engine.Job{Code: "print(größe, _1, 数)", Inputs: map[string]any{"größe": 1, "_1": 2, "数": 3}}, "1 2 3\n", "", 0},
 		{"js inputs", engine.Job{Language: "javascript", Code: "console.log(n + 1, rows.length)", Inputs: map[string]any{"n": 41, "rows": []string{"x"}}}, "42 1\n", "", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -493,6 +494,9 @@ func TestInvalidJobs(t *testing.T) {
 		{engine.Job{Limits: limits.Limits{OpenFiles: 8}}, "a limit of 8 open files is less than the 15 that python needs to start"},
 		{engine.Job{Env: map[string]string{"A=B": "c"}}, `environment variable "A=B"`},
 		{engine.Job{Files: []engine.File{{Path: "x/"}}}, `file path "x/": it must name a file`},
+		{engine.Job{Inputs: map[string]any{"a b": 1}}, `input "a b": no program can have such a name`},
+		{engine.Job{Inputs: map[string]any{"1x": 1}}, `input "1x": no program`},
+		{engine.Job{Inputs: map[string]any{"": 1}, Language: "javascript"}, `input "": no program`},
 		{engine.Job{Inputs: map[string]any{"f": func() {}}}, `input "f": json: unsupported type`},
 		{engine.Job{Inputs: map[string]any{"n": []any{"a\"", json.RawMessage(strings.Repeat("9", 4301))}}}, `input "n": a whole number has more than 4300 digits`},
 		{engine.Job{Mounts: []limits.Mount{{Host: "relative", Guest: "/x", Mode: "ro"}}}, `host path "relative" is not absolute`},

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/cloche-dev/cloche/hostfuncs"
 	"github.com/cloche-dev/cloche/hostfuncs/fetch"
@@ -107,7 +108,7 @@ type Turn struct {
 	Args []string
 	// Stdin is the guest's standard input. Nil: at its end.
 	Stdin io.Reader
-	// Inputs are globals to set first. Each value must be one that encoding/json can write.
+	// Inputs are globals to set first. Names are of letters, digits, "_" and "$". Each value must be one that encoding/json can write.
 	Inputs map[string]any
 	// Stdout and Stderr get the guest's output as it is printed, up to the limit. They may be the same
 	// writer. Nil: it is only in the Result.
@@ -242,6 +243,9 @@ func (t Turn) prepare(language string, number int) (*runtimes.Turn, error) {
 	if len(t.Inputs) > 0 {
 		rt.Inputs = make(map[string]json.RawMessage, len(t.Inputs))
 		for k, v := range t.Inputs {
+			if !isName(k) {
+				return nil, invalid(`input %q: no program can have such a name; it is to be of letters, digits and "_", and not to begin with a digit`, k)
+			}
 			b, err := json.Marshal(v)
 			if err != nil {
 				return nil, invalid("input %q: %w", k, err)
@@ -253,6 +257,16 @@ func (t Turn) prepare(language string, number int) (*runtimes.Turn, error) {
 		}
 	}
 	return rt, nil
+}
+
+// isName says whether s can be the name of a variable in either language.
+func isName(s string) bool {
+	for i, c := range s {
+		if c != '_' && c != '$' && !unicode.IsLetter(c) && (i == 0 || !unicode.IsDigit(c) && !unicode.IsMark(c)) {
+			return false
+		}
+	}
+	return s != ""
 }
 
 // maxDigits is how long a whole number may be that Python's json reads (sys.int_info.default_max_str_digits).
