@@ -25,6 +25,9 @@ type Delta struct {
 // do not overlap; a run of the arena and a single page never make one extent.
 type extent struct{ at, n, slot uint32 }
 
+// span is where the pages are in memory.
+func (e extent) span() span { return span{uint64(e.at) * hostPage, uint64(e.n) * hostPage} }
+
 // largeRun is the number of host pages side by side from which on a Linear maps frozen pages instead of copying
 // them; a mapping is a resource of the process, of which the system has 65,530.
 const largeRun = 64
@@ -222,6 +225,9 @@ func (l *Linear) Save() (*Delta, error) {
 		s.kept = l.kept[:0]
 	}
 	err = l.eachChanged(s.stretch)
+	for _, e := range s.mapped {
+		l.private.remove(e.span())
+	}
 	l.saves++
 	if err == nil && !s.fresh && l.frozen != nil && l.frozen.size == l.size {
 		if err = l.watch(s.same); err == nil {
@@ -244,6 +250,10 @@ func (l *Linear) Save() (*Delta, error) {
 	return d, nil
 }
 
+// fewExtents is the number of extents up to which Load brings the list of private pages up to date, which takes less than to
+// look for all of them.
+const fewExtents = 512
+
 // noPage is past every page of a memory.
 const noPage = 1 << 30
 
@@ -256,6 +266,7 @@ type saving struct {
 	from   uint32 // and of that one the pages before it
 	new    *Delta
 	kept   []extent // of new, those that are old
+	mapped []extent // of new, those that are mapped now
 	fresh  bool     // new has others
 	same   int      // pages that were written but did not change, or may not have been
 }
@@ -328,7 +339,9 @@ func (s *saving) freeze(offset uint64, data []byte) error {
 		s.new.extents = appendExtent(s.new.extents, e, s.arena)
 		s.new.pages += uint64(r.n)
 		at += r.n
-		s.linear.tryMap(s.arena, e)
+		if s.linear.tryMap(s.arena, e) {
+			s.mapped = append(s.mapped, e)
+		}
 	})
 }
 
@@ -365,7 +378,7 @@ func (l *Linear) tryMap(a *arena, e extent) bool {
 	l.mapped = append(l.mapped, e)
 	mappedTotal.Add(int64(len(l.mapped) - before))
 	l.watched = false // the new mapping is not
-	l.private.known, l.written.known = false, false
+	l.written.known = false
 	return true
 }
 
@@ -383,12 +396,37 @@ func (l *Linear) Load(d *Delta) error {
 		return err
 	}
 	l.grow(max(d.size, l.size))
-	l.private.known, l.written.known = false, false
+	l.written.known = false
+	l.private.known = l.private.known && len(d.extents) <= fewExtents
 	l.setFrozen(d)
 	for _, e := range d.extents {
-		if !l.tryMap(a, e) {
-			copy(l.base[uint64(e.at)*hostPage:], a.page(e.slot, e.n))
+		if l.tryMap(a, e) {
+			l.private.remove(e.span())
+			continue
 		}
+		copy(l.base[uint64(e.at)*hostPage:], a.page(e.slot, e.n))
+		if l.private.known {
+			l.private.add(e.span())
+		}
+	}
+	return l.findTail()
+}
+
+// findTail has the list of private pages know those past the image, where a page that is written may bring others with it
+// (huge pages).
+func (l *Linear) findTail() error {
+	from := uint64(0)
+	if l.image != nil {
+		from = uint64(l.image.Size())
+	}
+	if l.tracked() && l.private.known && l.size > from {
+		found, err := l.private.find(from, l.size, l.eachPrivate)
+		if err != nil {
+			return fmt.Errorf("load linear memory: %w", err)
+		}
+		l.private.cut(from)
+		l.private.list = append(l.private.list, found...)
+		l.private.spare = found
 	}
 	return nil
 }
@@ -402,8 +440,8 @@ func (l *Linear) thaw() error {
 	l.saves = 0
 	l.unwatch()
 	l.written.known = false
-	l.private.known = l.private.known && len(l.mapped) == 0
 	for _, e := range l.mapped {
+		l.private.remove(e.span())
 		errs = append(errs, l.unmapFrozen(uint64(e.at)*hostPage, uint64(e.n)*hostPage))
 	}
 	mappedTotal.Add(-int64(len(l.mapped)))

@@ -188,11 +188,20 @@ func TestSaveAgain(t *testing.T) {
 							t.Fatal(err)
 						}
 					}
-					b.While(func() {
-						for i := 0; i < len(other); i += 1 + r.IntN(20*page) {
-							other[i]++
+					for range r.IntN(3) { // also so little that the list of private pages is not made anew
+						step := page << r.IntN(12)
+						b.While(func() {
+							for i := r.IntN(step); i < len(other); i += 1 + r.IntN(step) {
+								other[i]++
+							}
+						})
+						want := bytes.Clone(other)
+						d, err := b.Save()
+						if err != nil {
+							t.Fatal(err)
 						}
-					})
+						states = append(states, state{d, want})
+					}
 				}
 				if r.IntN(10) == 0 { // back to an earlier state
 					s := states[r.IntN(len(states))]

@@ -110,7 +110,7 @@ func (p *pageList) remember(found []span) {
 
 // index is the number of stretches before an offset that is a multiple of window.
 func (p *pageList) index(offset uint64) int {
-	i, _ := slices.BinarySearchFunc(p.list, offset, func(s span, offset uint64) int { return cmp.Compare(s.offset, offset) })
+	i, _ := slices.BinarySearchFunc(p.list, offset, compareOffset)
 	return i
 }
 
@@ -134,6 +134,42 @@ func (p *pageList) cut(from uint64) {
 		}
 	}
 }
+
+// add notes a stretch that was marked without a fault that counts.
+func (p *pageList) add(s span) {
+	p.remove(s)
+	i, _ := slices.BinarySearchFunc(p.list, s.offset, compareOffset)
+	for end := s.offset + s.length; s.offset < end; i++ {
+		s.length = min(end-s.offset, window-s.offset%window)
+		p.list = slices.Insert(p.list, i, s)
+		s.offset += s.length
+	}
+}
+
+// remove notes a stretch whose pages are marked no longer.
+func (p *pageList) remove(s span) {
+	end := s.offset + s.length
+	i, _ := slices.BinarySearchFunc(p.list, s.offset, compareOffset)
+	if i > 0 { // the one before may reach into it
+		if was := p.list[i-1]; was.offset+was.length > s.offset {
+			p.list[i-1].length = s.offset - was.offset
+			if was.offset+was.length > end {
+				p.list = slices.Insert(p.list, i, span{end, was.offset + was.length - end})
+				return
+			}
+		}
+	}
+	next := i
+	for next < len(p.list) && p.list[next].offset+p.list[next].length <= end {
+		next++
+	}
+	p.list = slices.Delete(p.list, i, next)
+	if i < len(p.list) && p.list[i].offset < end {
+		p.list[i] = span{end, p.list[i].offset + p.list[i].length - end}
+	}
+}
+
+func compareOffset(s span, offset uint64) int { return cmp.Compare(s.offset, offset) }
 
 // each calls do for the stretches, joined where they touch.
 func (p *pageList) each(do func(offset, length uint64) error) error {

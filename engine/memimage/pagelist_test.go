@@ -100,3 +100,39 @@ func TestStretches(t *testing.T) {
 		})
 	}
 }
+
+// A list that pages are added to and removed from has these pages, in order, in stretches that lie within one window each.
+func TestPageListAddRemove(t *testing.T) {
+	const size = 3*window + window/2
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		p, marked := pageList{}, make([]bool, size/hostPage)
+		for range 60 {
+			at := r.Uint64N(size / hostPage)
+			n := min(1+r.Uint64N(1<<r.Uint64N(10)), size/hostPage-at)
+			s := span{at * hostPage, n * hostPage}
+			add := r.IntN(2) == 0
+			if add {
+				p.add(s)
+			} else {
+				p.remove(s)
+			}
+			for i := at; i < at+n; i++ {
+				marked[i] = add
+			}
+			got, end := make([]bool, size/hostPage), uint64(0)
+			for _, s := range p.list {
+				if s.length == 0 || s.offset < end || s.offset/window != (s.offset+s.length-1)/window {
+					t.Fatalf("stretch %+v after %d: %+v", s, end, p.list)
+				}
+				end = s.offset + s.length
+				for i := s.offset / hostPage; i < end/hostPage; i++ {
+					got[i] = true
+				}
+			}
+			if !slices.Equal(got, marked) {
+				t.Fatalf("%+v added %v: %+v", s, add, p.list)
+			}
+		}
+	}
+}
