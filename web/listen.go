@@ -62,6 +62,9 @@ func Serve(ctx context.Context, l net.Listener, s *Server, o ServeOptions) error
 	defer cancel()
 	last, cancelLast := context.WithTimeout(context.Background(), o.Grace+lastAnswers)
 	defer cancelLast()
+	// First, since the http.Server closes connections that are idle to it, on which a request may just be coming in: what is not
+	// refused by then has been noticed there, too.
+	s.refuse()
 	delivered := make(chan error, 1)
 	go func() { delivered <- hs.Shutdown(last) }()
 	err := s.Shutdown(grace)

@@ -397,11 +397,7 @@ func (s *Server) begin() error {
 // still runs is stopped. Answers of requests that wait are the http.Server's to deliver, whose Shutdown is to be
 // called beside this one.
 func (s *Server) Shutdown(ctx context.Context) error {
-	s.mu.Lock()
-	if !s.stopping.Swap(true) {
-		close(s.quit)
-	}
-	s.mu.Unlock()
+	s.refuse()
 	done := make(chan struct{})
 	go func() {
 		s.work.Wait()
@@ -416,6 +412,15 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.end(errServerStopping)
 	<-done
 	return errors.Join(err, s.sessions.close(), s.snapshots.close(), s.audit.close())
+}
+
+// refuse lets nothing new be taken from now on.
+func (s *Server) refuse() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.stopping.Swap(true) {
+		close(s.quit)
+	}
 }
 
 // Close is Shutdown that waits for nothing.
