@@ -80,18 +80,28 @@ func TestDroppedBodyEnds(t *testing.T) {
 		}
 	}()
 	addr := strings.TrimPrefix(s.url, "http://")
-	c, err := net.Dial("tcp", addr)
-	if err != nil {
-		t.Fatal(err)
+	try := func() time.Duration {
+		c, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		begin := time.Now()
+		if _, err := fmt.Fprintf(c, "POST /v1/execute HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 1099511627776\r\n\r\n{", addr, secret); err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(c)
+		if err != nil || !strings.HasPrefix(string(b), "HTTP/1.1 413 ") {
+			t.Errorf("%v %s", err, b)
+		}
+		return time.Since(begin)
 	}
-	defer c.Close()
-	if _, err := fmt.Fprintf(c, "POST /v1/execute HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 1099511627776\r\n\r\n{", addr, secret); err != nil {
-		t.Fatal(err)
+	took := try()
+	for range 10 { // on a busy machine not all are quick
+		took = min(took, try())
 	}
-	_ = c.SetReadDeadline(time.Now().Add(900 * time.Millisecond)) // the server waits for a second
-	b, err := io.ReadAll(c)
-	if err != nil || !strings.HasPrefix(string(b), "HTTP/1.1 413 ") {
-		t.Errorf("%v %s", err, b)
+	if took > 900*time.Millisecond { // the server waits for a second
+		t.Errorf("it took %v at least", took)
 	}
 }
 
@@ -122,43 +132,50 @@ func TestDroppedBody(t *testing.T) {
 
 // TestBrokenBodies: a client whose body breaks off, does not come or is not what it says hears that.
 func TestBrokenBodies(t *testing.T) {
-	change := func(c *web.Config) { c.BodyTimeout = 300 * time.Millisecond }
-	bothWays(t, change, func(t *testing.T, s *server) {
-		for _, b := range []struct {
-			name, head, body string
-			ends             bool // the client sends no more, and says so
-			status           int
-			text             string
-		}{
+	type body struct {
+		name, head, body string
+		ends             bool // the client sends no more, and says so
+		status           int
+		text             string
+	}
+	// Only what does not come meets a short patience: a busy machine may need longer to see that something is wrong.
+	for patience, bodies := range map[time.Duration][]body{
+		time.Minute: {
 			{"no chunks", "Transfer-Encoding: chunked", "zz\r\n", false, 400, "could not be read"},
 			{"a chunk of less than nothing", "Transfer-Encoding: chunked", "-1\r\n{}\r\n", false, 400, "could not be read"},
-			{"a chunk without an end", "Transfer-Encoding: chunked", "ffffffffffffff\r\n{", false, 408, "did not come in time"},
 			{"chunks that break off", "Transfer-Encoding: chunked", "2\r\n{}\r\n", true, 400, "ended before"},
-			{"a length without a body", "Content-Length: 10", "{", false, 408, "did not come in time"},
 			{"a body that breaks off", "Content-Length: 10", "{", true, 400, "ended before"},
 			{"a long body that breaks off", "Content-Length: 1000000", "{", true, 400, "ended before"},
-		} {
-			c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer c.Close()
-			fmt.Fprintf(c, "POST /v1/execute HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n%s\r\n\r\n%s", c.RemoteAddr(), secret, b.head, b.body)
-			if b.ends {
-				if err := c.(*net.TCPConn).CloseWrite(); err != nil {
+		},
+		300 * time.Millisecond: {
+			{"a chunk without an end", "Transfer-Encoding: chunked", "ffffffffffffff\r\n{", false, 408, "did not come in time"},
+			{"a length without a body", "Content-Length: 10", "{", false, 408, "did not come in time"},
+		},
+	} {
+		bothWays(t, func(c *web.Config) { c.BodyTimeout = patience }, func(t *testing.T, s *server) {
+			for _, b := range bodies {
+				c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+				if err != nil {
 					t.Fatal(err)
 				}
+				defer c.Close()
+				fmt.Fprintf(c, "POST /v1/execute HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n%s\r\n\r\n%s", c.RemoteAddr(), secret, b.head, b.body)
+				if b.ends {
+					if err := c.(*net.TCPConn).CloseWrite(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				_ = c.SetReadDeadline(time.Now().Add(20 * time.Second))
+				res, err := http.ReadResponse(bufio.NewReader(c), nil)
+				if err != nil {
+					t.Errorf("%s: %v", b.name, err)
+					continue
+				}
+				text, err := io.ReadAll(res.Body)
+				if err != nil || res.StatusCode != b.status || !strings.Contains(string(text), b.text) {
+					t.Errorf("%s: %d %s %v", b.name, res.StatusCode, text, err)
+				}
 			}
-			_ = c.SetReadDeadline(time.Now().Add(5 * time.Second))
-			res, err := http.ReadResponse(bufio.NewReader(c), nil)
-			if err != nil {
-				t.Errorf("%s: %v", b.name, err)
-				continue
-			}
-			text, err := io.ReadAll(res.Body)
-			if err != nil || res.StatusCode != b.status || !strings.Contains(string(text), b.text) {
-				t.Errorf("%s: %d %s %v", b.name, res.StatusCode, text, err)
-			}
-		}
-	})
+		})
+	}
 }

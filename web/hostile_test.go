@@ -105,7 +105,7 @@ func TestSlowAndHostileClients(t *testing.T) {
 // TestShutdown: when the server is told to stop under load, every request that was taken is answered whole, what runs
 // longer than the grace is cut with a Result that says so, and new requests are refused.
 func TestShutdown(t *testing.T) {
-	s, stop := listen(t, nil, web.ServeOptions{Grace: 1500 * time.Millisecond})
+	s, stop := listen(t, nil, web.ServeOptions{Grace: 5 * time.Second}) // enough for a busy machine to end what is short
 	p := s.session(object{})
 	k, _, err := s.socket(p, bearer(secret))
 	if err != nil {
@@ -154,7 +154,7 @@ func TestShutdown(t *testing.T) {
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
-	if took := time.Since(begin); took > 10*time.Second {
+	if took := time.Since(begin); took > 20*time.Second {
 		t.Errorf("stopping took %v", took)
 	}
 	all.Wait()

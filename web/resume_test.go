@@ -117,9 +117,10 @@ func TestListOfSuspended(t *testing.T) {
 func TestSuspendedIsNotIdle(t *testing.T) {
 	s := serve(t, nil)
 	for _, lifetime := range []float64{60, 3} {
-		path := s.session(object{"language": "javascript", "tools": []object{{"name": "approve", "deferred": true}}, "idle_timeout_s": 1, "max_lifetime_s": lifetime})
-		idle := s.session(object{"language": "javascript", "idle_timeout_s": 1})
+		path := s.session(object{"language": "javascript", "tools": []object{{"name": "approve", "deferred": true}}})
 		call := s.execute(path+"/execute", object{"code": "await tools.approve()"}, "suspended").PendingCalls[0].ID
+		s.do("PATCH", path, object{"idle_timeout_s": 1, "max_lifetime_s": lifetime}).must(200, nil)
+		idle := s.session(object{"language": "javascript", "idle_timeout_s": 1})
 		eventually(t, "the idle session is gone", func() bool { return s.do("GET", idle, nil).status == 410 })
 		if lifetime > 10 {
 			s.execute(path+"/resume", object{"results": []object{{"call_id": call, "result": nil}}}, "ok")

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cloche-dev/cloche/limits"
 	"github.com/cloche-dev/cloche/web"
 )
 
@@ -201,12 +202,15 @@ func TestStreamIsLive(t *testing.T) {
 
 // TestClientLeaves: what runs for a client that went away is stopped, unless it is detached.
 func TestClientLeaves(t *testing.T) {
-	s := serve(t, nil)
+	s := serve(t, func(c *web.Config) {
+		c.Keys[0].Policy.Mailbox = []limits.Channel{{Name: "told", Mode: limits.ChannelBoth}}
+	})
 	for _, accept := range []string{"text/event-stream", "application/json"} {
 		for _, detach := range []bool{false, true} {
-			p := s.session(object{})
+			p := s.session(object{"mailbox": object{"told": "receive"}})
 			ctx, leave := context.WithCancel(context.Background())
-			r := s.request("POST", p+"/execute", object{"code": "import time\nfor i in range(30): time.sleep(0.01)\nprint('whole')", "detach": detach}, "Accept: "+accept)
+			code := "import time\ntools.told.receive()\nfor i in range(30): time.sleep(0.01)\nprint('whole')"
+			r := s.request("POST", p+"/execute", object{"code": code, "detach": detach}, "Accept: "+accept)
 			go func() {
 				if res, err := http.DefaultClient.Do(r.WithContext(ctx)); err == nil {
 					_, _ = io.Copy(io.Discard, res.Body)
@@ -219,6 +223,9 @@ func TestClientLeaves(t *testing.T) {
 				return info.ExecutionID != ""
 			})
 			leave()
+			if detach { // and so has no other reason to end
+				s.run(object{"code": "tools.told.send(1)", "mailbox": object{"told": "send"}}, "ok")
+			}
 			var res result
 			eventually(t, "it ends", func() bool {
 				s.do("GET", "/v1/executions/"+info.ExecutionID, nil).must(200, &res)
@@ -234,11 +241,13 @@ func TestClientLeaves(t *testing.T) {
 func TestRespondAsync(t *testing.T) {
 	s := serve(t, nil)
 	var run web.Execution
-	r := s.do("POST", "/v1/execute", object{"code": "import time; time.sleep(0.1); print('done')"}, "Prefer: respond-async").must(202, &run)
+	r := s.do("POST", "/v1/execute", object{"code": "tools.go_on(); print('done')", "tools": []object{{"name": "go_on"}}}, "Prefer: respond-async").must(202, &run)
 	if run.Status != "running" || r.header.Get("Location") != "/v1/executions/"+run.ID {
 		t.Errorf("%+v %v", run, r.header)
 	}
-	if e := s.stream("GET", "/v1/executions/"+run.ID+"/events", nil).until("end"); e.Result.Stdout != "done\n" {
+	st := s.stream("GET", "/v1/executions/"+run.ID+"/events", nil)
+	s.do("POST", "/v1/executions/"+run.ID+"/tool_results", object{"call_id": st.until("tool_call").CallID, "result": nil}).must(204, nil)
+	if e := st.until("end"); e.Result.Stdout != "done\n" {
 		t.Errorf("%+v", e)
 	}
 }

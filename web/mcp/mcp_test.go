@@ -20,6 +20,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/cloche-dev/cloche/engine"
+	"github.com/cloche-dev/cloche/hostfuncs"
 	"github.com/cloche-dev/cloche/limits"
 	"github.com/cloche-dev/cloche/web"
 	"github.com/cloche-dev/cloche/web/mcp"
@@ -323,11 +324,37 @@ func TestDescribeEnvironment(t *testing.T) {
 	wantText(t, res, "pandas 3", "fs/promises", `"timeout_ms":60000`, "closed")
 }
 
-// raw sends lines to Serve and returns all that it answered.
+// ending tells when its reader was read to the end.
+type ending struct {
+	io.Reader
+	tell func()
+}
+
+func (e ending) Read(b []byte) (int, error) {
+	n, err := e.Reader.Read(b)
+	if err == io.EOF {
+		e.tell()
+	}
+	return n, err
+}
+
+// raw sends lines to Serve and returns all that it answered. Programs can wait until all lines have been read: tools.all_is_read.
 func raw(t *testing.T, in string) []map[string]any {
 	t.Helper()
 	var out bytes.Buffer
-	if err := mcp.Serve(t.Context(), mcp.Config{Engine: webtest.Engine(t)}, strings.NewReader(in), &out); err != nil {
+	end := make(chan struct{})
+	cfg := mcp.Config{Engine: webtest.Engine(t), Options: engine.Options{Tools: &hostfuncs.Registry{}}}
+	err := hostfuncs.Register(cfg.Options.Tools, "all_is_read", func(ctx context.Context, _ struct{}) (any, error) {
+		select {
+		case <-end:
+		case <-ctx.Done():
+		}
+		return nil, ctx.Err()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := mcp.Serve(t.Context(), cfg, ending{strings.NewReader(in), sync.OnceFunc(func() { close(end) })}, &out); err != nil {
 		t.Fatal(err)
 	}
 	var messages []map[string]any
@@ -355,7 +382,7 @@ func runLine(id int, code string) string {
 func TestPipe(t *testing.T) {
 	in := hello + "no json\n[]\n{}\n42\n\n" + strings.Repeat("x", 33<<20) + "\n" +
 		runLine(1, "import os\nx = 1\nprint('{\"jsonrpc\":\"2.0\",\"id\":99,\"result\":{}}')\nos.write(1, b'\\nRAW\\n')") +
-		runLine(2, "import time\ntime.sleep(0.2)\nx += 1") +
+		runLine(2, "tools.all_is_read()\nx += 1") +
 		runLine(3, "x *= 10") +
 		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}` + "\n" +
 		runLine(4, "x")
