@@ -99,6 +99,17 @@ func (r *recorder) text() string {
 	return strings.Join(r.notes, "\n")
 }
 
+// leaver is a recorder of somebody who leaves once there is something to note.
+type leaver struct {
+	recorder
+	leave func()
+}
+
+func (l *leaver) Note(s string) {
+	l.recorder.Note(s)
+	l.leave()
+}
+
 func openCache(t *testing.T) *runtimes.Cache {
 	t.Helper()
 	c, err := runtimes.OpenCache(filepath.Join(t.TempDir(), "cache"))
@@ -317,8 +328,7 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 	}()
 	<-atWork
 	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(100*time.Millisecond, cancel)
-	var p recorder
+	p := leaver{leave: func() { time.AfterFunc(50*time.Millisecond, cancel) }}
 	if _, err := c.Ensure(ctx, e, &p); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}

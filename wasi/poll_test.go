@@ -209,28 +209,32 @@ func TestSleepCutByDeadline(t *testing.T) {
 			r, w := io.Pipe()
 			defer w.Close()
 			g := newGuest(t, Config{Stdin: r})
-			ctx, cancel := context.WithTimeoutCause(context.Background(), 30*time.Millisecond, errOver)
-			defer cancel()
-			g.ctx = WithState(ctx, g.s)
 			subs := []sub{clockSub(1, clockMonotonic, time.Hour, 0)}
 			if tt.stdin {
 				subs = append(subs, fdSub(2, eventFdRead, 0))
 			}
-			for i, s := range subs {
-				b := g.all()[subsOff+i*subscriptionBytes:]
-				put64(b, 0, s.userdata)
-				b[8] = s.kind
-				put32(b, 16, s.id)
-				put64(b, 24, uint64(s.timeout))
-				b[40], b[41] = 0, 0
+			least := time.Hour
+			for range 5 { // on a busy machine not all are quick
+				ctx, cancel := context.WithTimeoutCause(context.Background(), 30*time.Millisecond, errOver)
+				g.ctx = WithState(ctx, g.s)
+				for i, s := range subs {
+					b := g.all()[subsOff+i*subscriptionBytes:]
+					put64(b, 0, s.userdata)
+					b[8] = s.kind
+					put32(b, 16, s.id)
+					put64(b, 24, uint64(s.timeout))
+					b[40], b[41] = 0, 0
+				}
+				began := time.Now()
+				_, err := g.try("poll_oneoff", subsOff, eventsOff, uint64(len(subs)), resultOff)
+				least = min(least, time.Since(began))
+				cancel()
+				if !errors.Is(err, errOver) {
+					t.Errorf("ended with %v", err)
+				}
 			}
-			began := time.Now()
-			_, err := g.try("poll_oneoff", subsOff, eventsOff, uint64(len(subs)), resultOff)
-			if !errors.Is(err, errOver) {
-				t.Errorf("ended with %v", err)
-			}
-			if took := time.Since(began); took > 250*time.Millisecond {
-				t.Errorf("took %v", took)
+			if least > 250*time.Millisecond {
+				t.Errorf("took %v at least", least)
 			}
 		})
 	}
