@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/cloche-dev/cloche/engine/layout"
@@ -101,9 +102,6 @@ func Load(ctx context.Context, s Spec, o Options) (_ *Baked, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if b.Template, err = template(s, dirs); err != nil {
-		return nil, err
-	}
 	entry := s.codeEntry()
 	entry.Build = func(ctx context.Context, dir string, p Progress) error {
 		return build(ctx, s, filepath.Join(dirs[s.Artifacts[0]], s.Module), dir, p)
@@ -112,18 +110,27 @@ func Load(ctx context.Context, s Spec, o Options) (_ *Baked, err error) {
 	if err != nil {
 		return nil, err
 	}
-	prog, err := b.openCode(ctx, s, code)
-	if err != nil {
-		return nil, err
-	}
+	var prog program
 	entry = s.imageEntry()
 	entry.Build = func(ctx context.Context, dir string, p Progress) error {
 		p.Stage("start "+s.Driver.Language(), s.BootTime)
 		return b.boot(ctx, s, prog, filepath.Join(code, dataFile), dir)
 	}
-	image, err := cache.Ensure(ctx, entry, o.Progress)
-	if err != nil {
+	// Each of these reads much, and none needs the others.
+	var image string
+	var errCode, errFiles error
+	var wg sync.WaitGroup
+	wg.Go(func() { prog, errCode = b.openCode(ctx, s, code) })
+	wg.Go(func() { b.Template, errFiles = template(s, dirs) })
+	wg.Go(func() { image, _ = cache.Find(entry) })
+	wg.Wait()
+	if err := errors.Join(errCode, errFiles); err != nil {
 		return nil, err
+	}
+	if image == "" {
+		if image, err = cache.Ensure(ctx, entry, o.Progress); err != nil {
+			return nil, err
+		}
 	}
 	if b.ID, err = imageID(image, s.imageKeyOver(Key(s.codeParts()...))); err != nil {
 		return nil, err

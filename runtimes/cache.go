@@ -152,6 +152,18 @@ type Entry struct {
 
 func (e Entry) folder() string { return e.Name + "-" + e.Key[:min(len(e.Key), 32)] }
 
+// Find returns the folder of an entry that is there and whole, which stays until [Cache.Close].
+func (c *Cache) Find(e Entry) (string, error) {
+	if err := c.use(e); err != nil {
+		return "", err
+	}
+	dir := filepath.Join(c.dir, e.folder())
+	if err := verifyEntry(dir, e, c.euid, false); err != nil {
+		return "", err
+	}
+	return dir, nil
+}
+
 // Ensure returns the folder of an entry, and builds it first when it is not there or is damaged. Where
 // another process is building the same entry, it waits for that.
 //
