@@ -72,13 +72,12 @@ const (
 // instruction is one of a pattern's. What it needs of registers was checked when it was decoded.
 type instruction struct {
 	op     byte
-	reg    int // the register; of groups the first one to reset
-	last   int // the last one
+	last   byte   // of groups to reset the last one
+	reg    uint16 // the register; of groups to reset the first one
 	n      uint32
-	target int // index of an instruction
-	set    *charset
-	groups []byte
-	run    *[4]uint64 // a jump back to a character that repeats: of the first 256, those that may follow at once; see runs
+	target int32    // index of an instruction
+	set    *charset // of a jump back to a character that repeats: what may follow at once of the first 256; see runs
+	groups string   // a byte each
 }
 
 // charset is what a range matches: the first 256 characters by bits, all by pairs of bounds.
@@ -88,7 +87,10 @@ type charset struct {
 }
 
 func (s *charset) has(c uint32) bool {
-	return c < 256 && s.low[c>>6]>>(c&63)&1 != 0 || c >= 256 && s.hasHigh(c)
+	if c < 256 {
+		return s.low[c>>6]>>(c&63)&1 != 0
+	}
+	return s.hasHigh(c)
 }
 
 func (s *charset) hasHigh(c uint32) bool {
@@ -118,6 +120,7 @@ type pattern struct {
 	captures  int
 	registers int
 	first     *[256]bool // what of the first 256 characters a match may begin with; nil: it may be anything, or nothing
+	lead      *charset   // the repeated character that it begins with; nil: with none, or not at once. See leads
 }
 
 // decode reads a pattern's code, which may be anything; nil when it is not all known.
@@ -150,7 +153,7 @@ func decode(b []byte) *pattern {
 		if to < 0 || to >= len(b) || at[to] == 0 {
 			return nil
 		}
-		p.code[i].target = at[to] - 1
+		p.code[i].target = int32(at[to] - 1)
 	}
 	const begin = 3
 	n := len(p.code)
@@ -159,6 +162,7 @@ func decode(b []byte) *pattern {
 		return nil
 	}
 	p.runs()
+	p.leads(begin)
 	set := &charset{}
 	if p.begins(begin, set, make([]bool, n)) {
 		p.first = new([256]bool)
@@ -181,7 +185,7 @@ func (p *pattern) runs() {
 		default:
 			continue
 		}
-		if jump.op != reSplitGoto || jump.target != i {
+		if jump.op != reSplitGoto || int(jump.target) != i {
 			continue
 		}
 		var repeated, next charset
@@ -198,8 +202,19 @@ func (p *pattern) runs() {
 			}
 		}
 		if apart {
-			jump.run = &repeated.low
+			jump.set = &repeated
 		}
+	}
+}
+
+// leads sees whether a pattern begins with a repetition that takes all there is at once. Where no match begins at a place, none
+// does at the next ones that the repetition has taken: it would end where it did, and what captured its beginning is not asked for.
+func (p *pattern) leads(i int) {
+	for p.code[i].op == reSaveStart {
+		i++
+	}
+	if i+1 < len(p.code) && p.code[i+1].op == reSplitGoto && !slices.ContainsFunc(p.code, func(in instruction) bool { return in.groups != "" }) {
+		p.lead = p.code[i+1].set
 	}
 }
 
@@ -224,18 +239,18 @@ func decodeOne(b []byte) (in instruction, size int, jump *int32) {
 	case reGoto, reSplitGoto, reSplitNext, reLook, reNegative:
 		size, jump = 5, distance(1)
 	case reSaveStart, reSaveEnd, reSetPosition, reCheckAdvance:
-		in.reg, size = int(u8), 2
+		in.reg, size = uint16(u8), 2
 	case reSaveReset:
-		in.reg, in.last, size = int(u8), int(padded[2]), 3
+		in.reg, in.last, size = uint16(u8), padded[2], 3
 	case reLoop:
-		in.reg, size, jump = int(u8), 6, distance(2)
+		in.reg, size, jump = uint16(u8), 6, distance(2)
 	case reLoopSplitGoto, reLoopSplitGoto + 1, reCheckGoto, reCheckNext:
-		in.reg, in.n, size, jump = int(u8), binary.LittleEndian.Uint32(padded[2:]), 10, distance(6)
+		in.reg, in.n, size, jump = uint16(u8), binary.LittleEndian.Uint32(padded[2:]), 10, distance(6)
 	case reSet:
-		in.reg, in.n, size = int(u8), binary.LittleEndian.Uint32(padded[2:]), 6
+		in.reg, in.n, size = uint16(u8), binary.LittleEndian.Uint32(padded[2:]), 6
 	case reBackReference, reBackwardRef:
 		if size = 2 + int(u8); size <= len(b) {
-			in.groups = b[2:size]
+			in.groups = string(b[2:size])
 		}
 	case reRange, reRange32:
 		width := 2 + int(in.op-reRange)
@@ -269,20 +284,22 @@ func readSet(b []byte, width int) *charset {
 
 // allows makes an instruction's register an index, and says whether all that it names exist.
 func (p *pattern) allows(in *instruction) bool {
+	registers := uint16(2 * p.captures)
+	last := registers + uint16(p.registers) - 1
 	switch in.op {
 	case reSaveStart, reSaveEnd:
-		in.reg = 2*in.reg + int(in.op-reSaveStart)
-		return in.reg < 2*p.captures
+		in.reg = 2*in.reg + uint16(in.op-reSaveStart)
+		return in.reg < registers
 	case reSaveReset:
-		return in.reg <= in.last && in.last < p.captures
+		return in.reg <= uint16(in.last) && int(in.last) < p.captures
 	case reLoop, reLoopSplitGoto, reLoopSplitGoto + 1, reSet, reSetPosition, reCheckAdvance:
-		in.reg += 2 * p.captures
-		return in.reg < 2*p.captures+p.registers
+		in.reg += registers
+		return in.reg <= last
 	case reCheckGoto, reCheckNext: // the position is in the register after the counter
-		in.reg += 2 * p.captures
-		return in.reg+1 < 2*p.captures+p.registers
+		in.reg += registers
+		return in.reg+1 <= last
 	case reBackReference, reBackwardRef:
-		return !slices.ContainsFunc(in.groups, func(g byte) bool { return int(g) >= p.captures })
+		return !slices.ContainsFunc([]byte(in.groups), func(g byte) bool { return int(g) >= p.captures })
 	}
 	return true
 }
@@ -308,9 +325,9 @@ func (p *pattern) begins(i int, set *charset, seen []bool) bool {
 			}
 			return true
 		case reGoto, reLook, reNegative: // what looks ahead only narrows what comes after it
-			i = in.target - 1
+			i = int(in.target) - 1
 		case reSplitGoto, reSplitNext:
-			if !p.begins(in.target, set, seen) {
+			if !p.begins(int(in.target), set, seen) {
 				return false
 			}
 		case reSaveStart, reSaveEnd, reSaveReset, reSet, reSetPosition, reWordBoundary, reNotBoundary, reLineStart, reLineStartM:
@@ -363,7 +380,7 @@ const (
 	maxMatchStack = 1 << 20
 	// wordsPerStep is how much of a stack or a text is looked at in the time of a step.
 	wordsPerStep  = 8
-	stepsPerPause = 1 << 20
+	stepsPerPause = 1 << 16
 )
 
 var errGaveUp = errors.New("too many steps")
@@ -371,6 +388,7 @@ var errGaveUp = errors.New("too many steps")
 // all are the positions of the captures of all matches, one match after another, as a global pattern finds them; -1 is no position.
 func (m *search[unit]) all(most int) (found []int32, err error) {
 	m.regs = make([]int, 2*m.captures+m.registers)
+	narrow := ^unit(0) == 0xff
 	for at := 0; at <= len(m.text); {
 		if m.first != nil {
 			from := at
@@ -384,7 +402,10 @@ func (m *search[unit]) all(most int) (found []int32, err error) {
 			return nil, err
 		}
 		if !ok {
-			at++
+			from := at
+			for at++; m.lead != nil && narrow && at < len(m.text) && m.lead.has(uint32(m.text[at])); at++ {
+			}
+			m.steps -= (at - from) / wordsPerStep
 			continue
 		}
 		for _, r := range m.regs[:2*m.captures] {
@@ -403,60 +424,39 @@ func (m *search[unit]) all(most int) (found []int32, err error) {
 }
 
 // match says whether the pattern matches at a place; what it captured is in regs then.
-func (m *search[unit]) match(at int) (bool, error) {
-	const begin = 3 // after the instructions that try each place
+func (m *search[unit]) match(at int) (ok bool, err error) {
 	for i := range m.regs {
 		m.regs[i] = -1
 	}
+	m.stack, ok, err = m.run(at, m.stack[:0])
+	return ok, err
+}
+
+// run is match with a stack, which it returns. Before the first choice nothing is kept: a way that fails then is the last one.
+func (m *search[unit]) run(at int, s []int) (stack []int, ok bool, err error) {
+	const begin = 3 // after the instructions that try each place
 	var (
 		pc, bp = begin, 0
-		s      = m.stack[:0]
+		code   = m.code
 		regs   = m.regs
 		text   = m.text
 		narrow = ^unit(0) == 0xff
 		c      uint32
 	)
-	defer func() { m.stack = s[:0] }()
-	save := func(reg, v int) {
-		s = append(s, reg, regs[reg])
-		regs[reg] = v
-	}
-	// saveOnce is save for what changes often between two choices.
-	saveOnce := func(reg, v int) {
-		i := len(s)
-		for i > bp && s[i-2] != reg {
-			i -= 2
-		}
-		m.steps -= (len(s) - i) / wordsPerStep
-		if i <= bp {
-			s = append(s, reg, regs[reg])
-		}
-		regs[reg] = v
-	}
-	choice := func(pc, at, kind int) {
-		s = append(s, pc, at, bp<<2|kind)
-		bp = len(s)
-	}
-	// undo gives registers back what they held at the last choice.
-	undo := func() {
-		for ; len(s) > bp; s = s[:len(s)-2] {
-			regs[s[len(s)-2]] = s[len(s)-1]
-		}
-	}
 	for {
 		if m.steps--; m.steps < m.rest {
-			m.rest = m.steps - stepsPerPause
+			if m.steps < 0 || len(s) > maxMatchStack {
+				return s, false, errGaveUp
+			}
+			m.rest = max(0, m.steps-stepsPerPause)
 			m.pause()
 		}
-		if m.steps < 0 || len(s) > maxMatchStack {
-			return false, errGaveUp
-		}
-		in := &m.code[pc]
+		in := &code[pc]
 		pc++
 		good := true
 		switch in.op {
 		case reMatch:
-			return true, nil
+			return s, true, nil
 		case reChar, reChar32:
 			if good = at < len(text); good {
 				c, at = uint32(text[at]), at+1
@@ -486,57 +486,73 @@ func (m *search[unit]) match(at int) (bool, error) {
 				at--
 			}
 		case reGoto:
-			pc = in.target
+			pc = int(in.target)
 		case reSplitNext:
-			choice(in.target, at, atSplit)
+			s = append(s, int(in.target), at, bp<<2|atSplit)
+			bp = len(s)
 		case reSplitGoto:
-			if in.run != nil && narrow {
+			if in.set != nil && narrow {
 				from := at
-				for ; at < len(text) && in.run[text[at]>>6&3]>>(text[at]&63)&1 != 0; at++ {
+				for ; at < len(text) && in.set.has(uint32(text[at])); at++ {
 				}
-				m.steps -= (at - from) / 8
+				m.steps -= (at - from) / wordsPerStep
 				continue
 			}
-			choice(pc, at, atSplit)
-			pc = in.target
+			s = append(s, pc, at, bp<<2|atSplit)
+			bp = len(s)
+			pc = int(in.target)
 		case reLook:
-			choice(in.target, at, atLook)
+			s = append(s, int(in.target), at, bp<<2|atLook)
+			bp = len(s)
 		case reNegative:
-			choice(in.target, at, atNegative)
+			s = append(s, int(in.target), at, bp<<2|atNegative)
+			bp = len(s)
 		case reSaveStart, reSaveEnd:
-			save(in.reg, at)
+			if bp > 0 {
+				s = append(s, int(in.reg), regs[in.reg])
+			}
+			regs[in.reg] = at
 		case reSaveReset:
-			m.steps -= (in.last - in.reg) * 4 / wordsPerStep
-			for g := in.reg; g <= in.last; g++ {
-				save(2*g, -1)
-				save(2*g+1, -1)
+			from, to := 2*int(in.reg), 2*int(in.last)+2
+			m.steps -= (to - from) * 2 / wordsPerStep
+			for r := from; r < to; r++ {
+				if bp > 0 {
+					s = append(s, r, regs[r])
+				}
+				regs[r] = -1
 			}
 		case reSet:
-			saveOnce(in.reg, int(in.n))
+			s = m.keep(s, bp, in.reg)
+			regs[in.reg] = int(in.n)
 		case reSetPosition:
-			saveOnce(in.reg, at)
+			s = m.keep(s, bp, in.reg)
+			regs[in.reg] = at
 		case reCheckAdvance:
 			good = regs[in.reg] != at
 		case reLoop:
 			left := regs[in.reg] - 1
-			saveOnce(in.reg, left)
+			s = m.keep(s, bp, in.reg)
+			regs[in.reg] = left
 			if left != 0 {
-				pc = in.target
+				pc = int(in.target)
 			}
 		case reLoopSplitGoto, reLoopSplitGoto + 1, reCheckGoto, reCheckNext:
 			left := regs[in.reg] - 1
-			saveOnce(in.reg, left)
+			s = m.keep(s, bp, in.reg)
+			regs[in.reg] = left
 			switch {
 			case left > int(in.n):
-				pc = in.target
+				pc = int(in.target)
 			case in.op >= reCheckGoto && regs[in.reg+1] == at && left != int(in.n):
 				good = false
 			case left == 0:
 			case in.op == reLoopSplitGoto || in.op == reCheckGoto:
-				choice(pc, at, atSplit)
-				pc = in.target
+				s = append(s, pc, at, bp<<2|atSplit)
+				bp = len(s)
+				pc = int(in.target)
 			default:
-				choice(in.target, at, atSplit)
+				s = append(s, int(in.target), at, bp<<2|atSplit)
+				bp = len(s)
 			}
 		case reLineStart:
 			good = at == 0
@@ -567,12 +583,12 @@ func (m *search[unit]) match(at int) (bool, error) {
 			at, good = m.again(in, at)
 		case reLookMatch:
 			if bp == 0 {
-				return false, errGaveUp
+				return s, false, errGaveUp
 			}
 			top := len(s)
 			for kind, at0 := -1, 0; kind != atLook; { // give up the choices in it, but keep what undoes its captures
 				if bp == 0 {
-					return false, errGaveUp
+					return s, false, errGaveUp
 				}
 				at0 = bp
 				pc, at, kind = s[at0-3], s[at0-2], s[at0-1]&3
@@ -592,9 +608,9 @@ func (m *search[unit]) match(at int) (bool, error) {
 		case reNegativeMatch:
 			for kind := -1; kind != atNegative; {
 				if bp == 0 {
-					return false, errGaveUp
+					return s, false, errGaveUp
 				}
-				undo()
+				s = m.undo(s, bp)
 				kind, bp = s[len(s)-1]&3, s[len(s)-1]>>2
 				s = s[:len(s)-3]
 			}
@@ -605,18 +621,39 @@ func (m *search[unit]) match(at int) (bool, error) {
 		}
 		for kind := atLook; kind == atLook; {
 			if bp == 0 {
-				return false, nil
+				return s, false, nil
 			}
-			undo()
+			s = m.undo(s, bp)
 			pc, at, kind, bp = s[len(s)-3], s[len(s)-2], s[len(s)-1]&3, s[len(s)-1]>>2
 			s = s[:len(s)-3]
 		}
 	}
 }
 
+// keep puts on the stack what a register holds, unless it is there since the last choice.
+func (m *search[unit]) keep(s []int, bp int, reg uint16) []int {
+	i := len(s)
+	for i > bp && s[i-2] != int(reg) {
+		i -= 2
+	}
+	m.steps -= (len(s) - i) / wordsPerStep
+	if i <= bp && bp > 0 {
+		s = append(s, int(reg), m.regs[reg])
+	}
+	return s
+}
+
+// undo gives registers back what they held at the last choice.
+func (m *search[unit]) undo(s []int, bp int) []int {
+	for ; len(s) > bp; s = s[:len(s)-2] {
+		m.regs[s[len(s)-2]] = s[len(s)-1]
+	}
+	return s
+}
+
 // again moves past what a group captured, if that comes again; what captured nothing is everywhere.
 func (m *search[unit]) again(in *instruction, at int) (int, bool) {
-	for _, g := range in.groups {
+	for _, g := range []byte(in.groups) {
 		from, to := m.regs[2*int(g)], m.regs[2*int(g)+1]
 		if from < 0 || to < 0 {
 			continue
@@ -645,8 +682,8 @@ const (
 	formSplit    = 0 // what lies between the matches, and the captures of each between two
 	formMatched  = 1 // the matches
 	formReplaced = 2 // the text with each match replaced
-	formCalls    = 3 // of each match what lies before it, its position, and its captures; and what lies behind the last one
-	formEach     = 4 // of each match its position and its captures
+	formCalls    = 3 // of each match what lies before it and its captures; and what lies behind the last one
+	formPlaces   = 4 // where the matches begin: an ArrayBuffer of i32
 )
 
 // matches is opMatches.
@@ -660,11 +697,14 @@ func (in *interp) matches(a arguments) uint64 {
 	if !ok {
 		return in.null()
 	}
+	if form == formPlaces {
+		return in.buffer(len(out), func(b []byte) { copy(b, out) })
+	}
 	return in.box(in.newString(string(out)))
 }
 
-// maxEach bounds the positions that are told of matches which the program takes one after the other: it may stop after the first ones.
-const maxEach = 64 << 10
+// maxPlaces bounds the matches whose places are told: the program takes one after the other, and may stop after the first ones.
+const maxPlaces = 64 << 10
 
 // fuelPerStep is what a step costs the guest: about what it computes in the same time.
 const fuelPerStep = 16
@@ -703,17 +743,19 @@ func (in *interp) tellMatches(v, text value, form int32, by string) (out []byte,
 // fits says whether results of a pattern can be told in a form: without names of groups and indices.
 func (p *pattern) fits(form int32) bool {
 	const named = patternNamed | patternIndices
-	return form == formSplit || p.flags&patternGlobal != 0 && (form == formMatched || p.flags&named == 0)
+	return form == formSplit || p.flags&patternGlobal != 0 && (form == formMatched || form == formPlaces || p.flags&named == 0)
 }
 
 // tell is what was found, and how many steps that took.
 func tell[unit uint8 | uint16](p *pattern, text []unit, form int32, by string, pause func()) (out []byte, steps int, ok bool) {
 	// Texts are told with two characters between and in place of them that are not in what is searched.
 	var used [32]bool
+	ascii := true
 	for _, c := range text {
 		if c < 32 {
 			used[c] = true
 		}
+		ascii = ascii && c < utf8.RuneSelf
 		if uint32(c)>>11 == 0xd800>>11 { // half of a surrogate pair, which may have to be parted
 			return nil, len(text) / wordsPerStep, false
 		}
@@ -728,8 +770,8 @@ func tell[unit uint8 | uint16](p *pattern, text []unit, form int32, by string, p
 	most := leastSteps + stepsPerUnit*len(text)
 	m := search[unit]{pattern: p, text: text, steps: most, rest: most - stepsPerPause, pause: pause}
 	mostFound := maxTold / 8
-	if form == formEach {
-		mostFound = maxEach
+	if form == formPlaces {
+		mostFound = maxPlaces * 2 * p.captures
 	}
 	found, err := m.all(mostFound)
 	steps = most - m.steps + len(text)/wordsPerStep // which is looked through for marks, and copied
@@ -737,9 +779,17 @@ func tell[unit uint8 | uint16](p *pattern, text []unit, form int32, by string, p
 		return nil, steps, false
 	}
 	t := teller[unit]{text: text, between: marks[0], absent: marks[1], width: 2 * p.captures}
-	if form == formReplaced {
+	if ascii {
+		t.plain, _ = any(text).([]byte)
+	}
+	switch form {
+	case formReplaced:
 		t.replaced(found, by)
-	} else {
+	case formPlaces:
+		for match := range slices.Chunk(found, t.width) {
+			t.out = binary.LittleEndian.AppendUint32(t.out, uint32(match[0]))
+		}
+	default:
 		t.list(found, form)
 	}
 	return t.out, steps + len(t.out)/wordsPerStep, len(t.out) <= maxTold
@@ -748,13 +798,18 @@ func tell[unit uint8 | uint16](p *pattern, text []unit, form int32, by string, p
 // A teller writes what was found in a text.
 type teller[unit uint8 | uint16] struct {
 	text            []unit
-	between, absent byte // before each text of a list; in place of a capture that there is not
-	width           int  // positions for each match
+	plain           []byte // the same, if it is all ASCII
+	between, absent byte   // before each text of a list; in place of a capture that there is not
+	width           int    // positions for each match
 	out             []byte
 }
 
 func (t *teller[unit]) add(from, to int32) {
 	if from < 0 || to < from || len(t.out) > maxTold {
+		return
+	}
+	if t.plain != nil {
+		t.out = append(t.out, t.plain[from:to]...)
 		return
 	}
 	for _, c := range t.text[from:to] {
@@ -775,16 +830,13 @@ func (t *teller[unit]) item(from, to int32) {
 	t.add(from, to)
 }
 
-func (t *teller[unit]) number(n int32) {
-	t.out = strconv.AppendInt(append(t.out, t.between), int64(n), 10)
-}
-
 func (t *teller[unit]) list(found []int32, form int32) {
+	t.out = make([]byte, 0, min(maxTold, len(t.text)+len(found))) // about what it takes
 	t.out = append(t.out, t.between)
 	if slices.Contains(found, -1) {
 		t.out = append(t.out, t.absent)
 	}
-	t.number(int32(t.width / 2))
+	t.out = strconv.AppendInt(append(t.out, t.between), int64(t.width/2), 10)
 	end, size := int32(0), int32(len(t.text)) // of the match before
 	for match := range slices.Chunk(found, t.width) {
 		if len(t.out) > maxTold {
@@ -796,11 +848,11 @@ func (t *teller[unit]) list(found []int32, form int32) {
 		if form == formSplit || form == formCalls {
 			t.item(end, match[0])
 		}
-		if end = match[1]; form == formSplit {
+		end = match[1]
+		switch form {
+		case formSplit:
 			match = match[2:]
-		} else if form != formMatched {
-			t.number(match[0])
-		} else {
+		case formMatched:
 			match = match[:2]
 		}
 		for i := 0; i < len(match); i += 2 {
@@ -878,9 +930,9 @@ func (h heap) pattern(v value) []byte {
 // probeRegExp checks that patterns are compiled to what is known here: all instructions, on texts of each kind, find what they should.
 func (in *interp) probeRegExp() error {
 	for _, probe := range []struct{ source, want string }{
-		{`[/(a)|b(?=c)|(?!b)[c-e\u0100-\u0200]+?\1$|\w{2}/g, "xabcde"]`, "\x01\x02\x012\x010\x01xa\x01\x02\x012\x01b\x01\x02\x013\x01cde\x01\x02"},
-		{`[/(?<=(\d))(?:\s|[^\S])+(x*)*\b|^.\B/gm, "1  x\n2xx é\u0100"]`, "\x01\x02\x013\x011\x01  x\x011\x01x\x015\x012\x01\x02\x01\x02"},
-		{`[/[\u{10000}-\u{10ffff}]|(?:ab?){2,3}?|\D\W$/gu, "aab\u0101!"]`, "\x01\x011\x010\x01aab\x013\x01ā!"},
+		{`[/(a)|b(?=c)|(?!b)[c-e\u0100-\u0200]+?\1$|\w{2}/g, "xabcde"]`, "\x01\x02\x012\x01\x01xa\x01\x02\x01\x01b\x01\x02\x01\x01cde\x01\x02\x01"},
+		{`[/(?<=(\d))(?:\s|[^\S])+(x*)*\b|^.\B/gm, "1  x\n2xx é\u0100"]`, "\x01\x02\x013\x011\x01  x\x011\x01x\x01\n\x012\x01\x02\x01\x02\x01xx éĀ"},
+		{`[/[\u{10000}-\u{10ffff}]|(?:ab?){2,3}?|\D\W$/gu, "aab\u0101!"]`, "\x01\x011\x01\x01aab\x01\x01ā!\x01"},
 	} {
 		v, err := in.evalTrusted(probe.source, "cloche:probe")
 		if err != nil {
@@ -889,7 +941,7 @@ func (in *interp) probeRegExp() error {
 		list, _ := objectAt(v)
 		h := heap{in.g.Memory(), in.b}
 		items, _ := h.array(list)
-		got, _, ok := in.tellMatches(value(h.u64(items)), value(h.u64(items+8)), formEach, "")
+		got, _, ok := in.tellMatches(value(h.u64(items)), value(h.u64(items+8)), formCalls, "")
 		in.free(v)
 		if !ok || string(got) != probe.want {
 			return fmt.Errorf("patterns are not compiled as they should be: %s gives %q, not %q", probe.source, got, probe.want)

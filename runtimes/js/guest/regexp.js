@@ -8,8 +8,9 @@
   const { defineProperty, getOwnPropertyDescriptor, getPrototypeOf } = Object;
   const { ownKeys, apply } = Reflect;
   const hidden = (name, value) => defineProperty(prototype, name, { value, writable: true, configurable: true, enumerable: false });
-  const { prototype } = RegExp;
-  const TheRegExp = RegExp;
+  const { Int32Array, RegExp: TheRegExp } = globalThis;
+  const { prototype } = TheRegExp;
+  const { species } = Symbol;
   const nativeExec = prototype.exec;
   const exec = uncurry(nativeExec);
   const slice = uncurry(String.prototype.slice);
@@ -17,17 +18,17 @@
   const [join, shift, indexOf] = ["join", "shift", "indexOf"].map((name) => uncurry(Array.prototype[name]));
 
   const flagsOf = getOwnPropertyDescriptor(prototype, "flags").get;
-  const speciesOf = getOwnPropertyDescriptor(TheRegExp, Symbol.species).get;
+  const speciesOf = getOwnPropertyDescriptor(TheRegExp, species).get;
   const untouched = (pattern) => cloche.is.regexp(pattern) && getPrototypeOf(pattern) === prototype && ownKeys(pattern).length === 1 && // lastIndex
     getOwnPropertyDescriptor(prototype, "exec")?.value === nativeExec && getOwnPropertyDescriptor(prototype, "flags")?.get === flagsOf &&
-    getOwnPropertyDescriptor(prototype, "constructor")?.value === TheRegExp && getOwnPropertyDescriptor(TheRegExp, Symbol.species)?.get === speciesOf;
+    getOwnPropertyDescriptor(prototype, "constructor")?.value === TheRegExp && getOwnPropertyDescriptor(TheRegExp, species)?.get === speciesOf;
 
   const long = 256; // characters: a shorter text is searched sooner than it takes to be sure
   const isLong = (string) => typeof string === "string" && string.length >= long;
 
   // What is found comes in one text: a character that parts what follows, the one that stands for groups that captured nothing, if there are any, the number
   // of captures, and the texts that the form has (regexp.go).
-  const [formSplit, formMatched, formReplaced, formCalls, formEach] = [0, 1, 2, 3, 4];
+  const [formSplit, formMatched, formReplaced, formCalls, formPlaces] = [0, 1, 2, 3, 4];
   const absentAt = 1, capturesAt = 2, first = 3;
   const find = (pattern, text, form) => {
     const found = matches(pattern, text, form);
@@ -57,26 +58,9 @@
     return list;
   };
 
-  const captured = (list, at, captures) => {
-    switch (captures) {
-    case 1: return [list[at]];
-    case 2: return [list[at], list[at + 1]];
-    case 3: return [list[at], list[at + 1], list[at + 2]];
-    case 4: return [list[at], list[at + 1], list[at + 2], list[at + 3]];
-    }
-    const some = [list[at], list[at + 1], list[at + 2], list[at + 3], list[at + 4]];
-    for (let i = 5; i < captures; i++) some[i] = list[at + i];
-    return some;
-  };
-
-  const call = (by, list, at, captures, text) => {
-    const match = list[at + 2], start = +list[at + 1];
-    switch (captures) {
-    case 1: return by(match, start, text);
-    case 2: return by(match, list[at + 3], start, text);
-    case 3: return by(match, list[at + 3], list[at + 4], start, text);
-    }
-    const args = captured(list, at + 2, captures);
+  const call = (by, list, at, captures, start, text) => {
+    const args = [];
+    for (let i = 0; i < captures; i++) args[i] = list[at + i];
     args[captures] = start;
     args[captures + 1] = text;
     return apply(by, undefined, args);
@@ -98,57 +82,46 @@
       if (list === null) return nativeReplace(this, text, by);
       this.lastIndex = 0;
       fill(list);
-      const parts = [], captures = +list[capturesAt], last = list.length - 1;
-      let n = 0;
-      for (let i = first; i < last; i += captures + 2) {
-        parts[n++] = list[i];
-        parts[n++] = `${call(by, list, i, captures, text)}`;
+      const captures = +list[capturesAt], last = list.length - 1;
+      let n = 0, start = 0;
+      for (let i = first; i < last; i += captures + 1) { // what was used makes room for the result
+        const before = list[i], match = list[i + 1];
+        start += before.length;
+        const result = captures === 1 ? by(match, start, text) :
+          captures === 2 ? by(match, list[i + 2], start, text) :
+          captures === 3 ? by(match, list[i + 2], list[i + 3], start, text) : call(by, list, i + 1, captures, start, text);
+        start += match.length;
+        list[n++] = before;
+        list[n++] = typeof result === "string" ? result : `${result}`;
       }
-      parts[n] = list[last];
-      return join(parts, "");
+      list[n++] = list[last];
+      list.length = n;
+      return join(list, "");
     },
   }[Symbol.replace]);
 
   const nativeMatchAll = uncurry(prototype[Symbol.matchAll]);
-  const iterators = getPrototypeOf(/./[Symbol.matchAll](""));
-  const nativeNext = uncurry(iterators.next);
-  // What an iterator has still to give is a private member of it, which is found sooner than in a WeakMap.
-  class State extends function (iterator) { return iterator; } {
-    #state;
-    constructor(iterator, state) {
-      super(iterator);
-      this.#state = state;
-    }
-    static of(iterator) { return typeof iterator === "object" && iterator !== null && #state in iterator ? iterator.#state : undefined; }
-  }
+  // An iterator of the interpreter's own takes its matches from whatever pattern the species of the one that is looked for makes: an
+  // object whose exec knows where they begin.
+  const iterate = (pattern, text, places) => {
+    const sticky = new TheRegExp(pattern, `${pattern.flags}y`), { length } = places;
+    let i = 0;
+    const exec = () => {
+      if (i === length) return null;
+      sticky.lastIndex = places[i++];
+      return sticky.exec(text);
+    };
+    const known = { __proto__: null, exec, lastIndex: 0 };
+    return nativeMatchAll({ __proto__: null, flags: "g", lastIndex: 0, constructor: { [species]: function () { return known; } } }, text);
+  };
   hidden(Symbol.matchAll, {
     [Symbol.matchAll](string) {
-      const iterator = nativeMatchAll(this, string);
-      if (!isLong(string) || !untouched(this) || this.lastIndex !== 0) return iterator;
+      if (!isLong(string) || !untouched(this) || this.lastIndex !== 0) return nativeMatchAll(this, string);
       const text = slice(string, 0);
-      const list = find(this, text, formEach);
-      if (list === null) return iterator;
-      fill(list);
-      new State(iterator, { list, text, captures: +list[capturesAt], at: first });
-      return iterator;
+      const places = matches(this, text, formPlaces);
+      return places === null ? nativeMatchAll(this, text) : iterate(this, text, new Int32Array(places));
     },
   }[Symbol.matchAll]);
-  defineProperty(iterators, "next", {
-    value: {
-      next() {
-        const state = State.of(this);
-        if (state === undefined) return nativeNext(this);
-        const { list, at } = state;
-        if (at === list.length) return { value: undefined, done: true };
-        state.at = at + 1 + state.captures;
-        const match = captured(list, at + 1, state.captures);
-        match.index = +list[at];
-        match.input = state.text;
-        match.groups = undefined;
-        return { value: match, done: false };
-      },
-    }.next,
-  });
 
   // Splits a text by looking for one match after another.
   const splitInTurn = ({ source, ignoreCase, multiline, dotAll }, text, most) => {
