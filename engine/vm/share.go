@@ -33,12 +33,17 @@ var running atomic.Int32
 // seldom.
 //
 // Where somebody waits, slices are short: the collector behind runtime.GC gives way after each of some thousand spans that it
-// sweeps, so what a guest computes between two yields is what each span costs.
+// sweeps, so what a guest computes between two yields is what each span costs. But somebody who does not give way by himself (a
+// parser that was abandoned) computes for the scheduler's time slice of 10 ms each time, beside which short slices are nothing.
 const (
 	yieldSeldom = 2 * time.Millisecond
 	yieldOften  = 4 * time.Microsecond
 	yieldUsed   = 3 * time.Microsecond // a yield that lasted longer let somebody compute
+	yieldTaken  = 8 * time.Millisecond // one that gave more to others than guests met somebody who does not give way
 )
+
+// sliced is the time for which guests have computed between their yields, all together.
+var sliced atomic.Int64
 
 // yield lets other goroutines of the program run. Compiled guests cannot be preempted: without it, two of them would
 // hold up the rest for the scheduler's time slice of 10 ms. The guest may change its thread from then on: one that is
@@ -52,12 +57,18 @@ func (m *Meter) yield(i *Instance) {
 		m.yielded = begun
 		return
 	}
+	before := sliced.Add(int64(begun - m.yielded))
 	i.linear.Roam()
 	runtime.Gosched()
 	m.yielded = time.Since(epoch)
-	if m.yielded-begun > yieldUsed {
+	gave := m.yielded - begun
+	toGuests := time.Duration(sliced.Load() - before)
+	switch {
+	case gave-toGuests > yieldTaken:
+		m.yieldEvery = yieldSeldom / 2
+	case gave > yieldUsed:
 		m.yieldEvery = yieldOften
-	} else {
+	default:
 		m.yieldEvery = min(2*m.yieldEvery, yieldSeldom)
 	}
 }
