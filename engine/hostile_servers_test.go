@@ -144,6 +144,9 @@ func TestHostileServers(t *testing.T) {
 	var wg sync.WaitGroup
 	for client := range badEnds {
 		wg.Go(func() { ask(client, quick, time.Minute) })
+	}
+	wg.Wait()
+	for client := range badEnds { // alone: what is to be slow in the body has to come to that in time
 		wg.Go(func() { ask(client, slow, 500*time.Millisecond) })
 	}
 	wg.Wait()

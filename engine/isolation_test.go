@@ -104,7 +104,10 @@ func TestCanaryStaysWithItsTenant(t *testing.T) {
 			options := engine.Options{
 				Language: language, Env: map[string]string{"GIVEN": canary},
 				Files:  []engine.File{{Path: "given", Content: []byte(canary)}},
-				Limits: limits.Limits{Timeout: time.Second, MemoryBytes: 400 << 20},
+				Limits: limits.Limits{Timeout: time.Minute, MemoryBytes: 400 << 20},
+			}
+			if ending == "timeout" {
+				options.Limits.Timeout = time.Second
 			}
 			turn := engine.Turn{
 				Code: code + end, Name: canary + "." + language, Args: []string{canary}, Stdin: strings.NewReader(canary),

@@ -271,7 +271,7 @@ func TestReceiptChanged(t *testing.T) {
 }
 
 func TestReceiptUnrepeatable(t *testing.T) {
-	ctx, stop := context.WithTimeout(context.Background(), 300*time.Millisecond)
+	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	for name, tt := range map[string]struct {
 		ctx  context.Context
@@ -279,7 +279,7 @@ func TestReceiptUnrepeatable(t *testing.T) {
 		want string
 	}{
 		"timeout":   {context.Background(), engine.Job{Code: "while True: pass", Limits: limits.Limits{Timeout: 100 * time.Millisecond, Grace: time.Millisecond}}, "wall clock"},
-		"cancelled": {ctx, engine.Job{Language: engine.JavaScript, Code: "for (;;);"}, "cancelled"},
+		"cancelled": {ctx, engine.Job{Language: engine.JavaScript, Code: "console.log('on'); for (;;);", OnEvent: func(engine.Event) { time.AfterFunc(50*time.Millisecond, stop) }}, "cancelled"},
 	} {
 		tt.job.Receipt = true
 		res, err := testEngine(t).Run(tt.ctx, tt.job)

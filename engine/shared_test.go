@@ -5,7 +5,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/cloche-dev/cloche/engine"
 	"github.com/cloche-dev/cloche/limits"
@@ -143,8 +142,8 @@ func TestSharedHostile(t *testing.T) {
 	}
 	// One that is cut while it holds a file that has no name any more leaves nothing behind.
 	job := engine.Job{Shared: shared, Code: "import os\nfor e in os.listdir('/shared/board'):\n  os.unlink('/shared/board/' + e)\nf = open('/shared/board/held', 'wb', 0)\nf.write(b'x' * 900000)\nos.unlink('/shared/board/held')\nwhile True: pass"}
-	job.Limits.Timeout, job.Limits.Grace = 500*time.Millisecond, time.Millisecond
-	if res := run(t, job); res.Status != engine.StatusTimeout {
+	job.Limits.Fuel = 200_000_000
+	if res := run(t, job); res.Status != engine.StatusOutOfFuel {
 		t.Fatalf("%+v", res)
 	}
 	if res := run(t, engine.Job{Code: "open('/shared/board/mine', 'wb').write(b'x' * 900000)\nprint('fine')", Shared: shared}); res.Stdout != "fine\n" {
