@@ -384,7 +384,7 @@ func TestInterrupt(t *testing.T) {
 		t.Run(source, func(t *testing.T) {
 			t.Parallel()
 			s := newSandbox(t)
-			s.session, s.timeout = true, 150*time.Millisecond
+			s.session, s.timeout, s.afterOutput = true, 150*time.Millisecond, true
 			s.env.Clock = &sleeper{s: s}
 			start := time.Now()
 			r := s.turn(source)
@@ -394,7 +394,7 @@ func TestInterrupt(t *testing.T) {
 			if d := time.Since(start); d > 5*time.Second {
 				t.Errorf("it took %v to stop", d)
 			}
-			s.timeout = time.Minute
+			s.timeout, s.afterOutput = time.Minute, false
 			if r := s.ok("console.log('alive')"); r.stdout != "alive\n" {
 				t.Errorf("the next turn printed %q", r.stdout)
 			}

@@ -21,13 +21,19 @@ func TestStripWithinTime(t *testing.T) {
 	if !errors.Is(r.err, errOver) {
 		t.Errorf("the run ended with %v, %+v", r.err, r.Error)
 	}
-	if late := time.Since(end); late > 200*time.Millisecond {
+	if late := time.Since(end); late > time.Second { // the parser takes six on a processor of its own
 		t.Errorf("it ended %v late", late)
 	}
 	begin := time.Now()
 	r = newSandbox(t).turn("let a: number = 42; console.log(a)", func(turn *runtimes.Turn) { turn.Name, turn.TypeScript = "main.ts", true })
-	if took := time.Since(begin); r.err != nil || r.stdout != "42\n" || took > time.Second {
+	if took := time.Since(begin); r.err != nil || r.stdout != "42\n" || took > 3*time.Second {
 		t.Errorf("a short program took %v beside it: %q, %v", took, r.stdout, r.err)
+	}
+	// A long one has its place in the end; and tests that follow do not compute beside it.
+	long := "let a: number = 42; console.log(a)" + strings.Repeat("\n// a line of many", 2000)
+	r = newSandbox(t).turn(long, func(turn *runtimes.Turn) { turn.Name, turn.TypeScript = "main.ts", true })
+	if r.err != nil || r.stdout != "42\n" {
+		t.Errorf("a long program: %q, %v", r.stdout, r.err)
 	}
 }
 
