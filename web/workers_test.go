@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"sync"
@@ -103,6 +104,20 @@ func (c *broken) Close() error {
 	return c.Conn.Close()
 }
 
+// keeping hears of each connection that is kept for the next request.
+type keeping chan struct{}
+
+func (k keeping) transport(t http.RoundTripper) http.RoundTripper {
+	trace := &httptrace.ClientTrace{PutIdleConn: func(error) { k <- struct{}{} }}
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		return t.RoundTrip(r.WithContext(httptrace.WithClientTrace(r.Context(), trace)))
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
 // TestBrokenConnections: a request that meets a kept connection to a worker which is gone, before its end was noticed, goes to
 // the next one.
 func TestBrokenConnections(t *testing.T) {
@@ -112,16 +127,18 @@ func TestBrokenConnections(t *testing.T) {
 	}
 	var dials atomic.Int32
 	var gone atomic.Bool
+	kept := make(keeping, 10)
 	s := serve(t, func(c *web.Config) {
-		c.Engine, c.Workers = nil, single{to, &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		c.Engine, c.Workers = nil, single{to, kept.transport(&http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 			conn, err := new(net.Dialer).DialContext(ctx, network, to.Host)
 			if dials.Add(1) == 1 {
 				conn = &broken{Conn: conn, since: &gone, closed: make(chan struct{})}
 			}
 			return conn, err
-		}}}
+		}})}
 	})
 	s.do("POST", "/v1/execute", object{"code": "1"}).must(200, nil)
+	<-kept // the answer may be there before that
 	gone.Store(true)
 	s.do("POST", "/v1/execute", object{"code": "2"}).must(200, nil)
 	if n := dials.Load(); n != 2 {

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cloche-dev/cloche/web/e2b"
 	"github.com/cloche-dev/cloche/web/webtest"
@@ -51,6 +52,9 @@ func ask(t *testing.T, h http.Handler, method, path, body string, headers map[st
 func TestSDK(t *testing.T) {
 	packages := webtest.Tool(t, "python")
 	l, err := net.Listen("tcp", "localhost:49999") // where the SDK looks in its debug mode
+	for end := time.Now().Add(10 * time.Second); err != nil && time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		l, err = net.Listen("tcp", "localhost:49999") // somebody's connection may have had the port for its other end
+	}
 	if err != nil {
 		webtest.Missing(t, "port 49999 of localhost is not free: "+err.Error())
 	}
