@@ -179,7 +179,7 @@ func TestServeTerminated(t *testing.T) {
 			}
 		})
 	}
-	time.Sleep(500 * time.Millisecond)
+	s.eventually("the server is under load", func() bool { return answers.Load() > 10*clients })
 	begin := time.Now()
 	s.stop()
 	if took := time.Since(begin); took > 10*time.Second {

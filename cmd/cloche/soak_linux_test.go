@@ -83,12 +83,7 @@ func newSoak(t *testing.T, config string) *soak {
 	} else {
 		t.Logf("no file system can be mounted here, so that the disk does not get full: %v", err)
 	}
-	free, err := net.Listen("tcp", "127.0.0.1:0") // the address stays the same when the process does not
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := free.Addr().String()
-	free.Close()
+	addr := freeAddr(t) // which stays the same when the process does not
 	file := filepath.Join(t.TempDir(), "cloche.toml")
 	text := fmt.Sprintf("store = %q\n[server]\nidle_timeout = \"30m\"\nmax_sessions = 1000\nkeep_results = \"1s\"\n%s"+
 		"[policies.default.max]\nmemory = \"1GiB\"\n[keys.ann]\nhash = %q\nadmin = true\n[keys.bob]\nhash = %q\n",
@@ -387,8 +382,14 @@ func (s *soak) misfortunes(until time.Time) {
 		s.rest(pause, nil)
 		s.faulty.Store(true)
 		bad[i%len(bad)]()
-		// Until all that was asked meanwhile was answered.
+		// Until all that was asked meanwhile was answered, and nobody has to wait for a new process any longer.
 		time.Sleep(3 * time.Second)
+		for _, key := range []string{ann, bob} {
+			eventually(s.t, "programs run again", func() bool {
+				status, _, err := s.server().sendAs(key, "POST", "/v1/execute", map[string]any{"language": engine.JavaScript, "code": "1"})
+				return err == nil && status == http.StatusOK
+			})
+		}
 		s.faulty.Store(false)
 	}
 }

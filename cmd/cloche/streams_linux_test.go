@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -33,7 +34,7 @@ func TestIdleStreams(t *testing.T) {
 	s.answer("POST", "/v1/execute", `{"code":"import time; time.sleep(900)","limits":{"timeout_ms":1000000}}`, &run, "Prefer: respond-async")
 	files, goroutines, memory, resident := s.metric("process_open_fds"), s.metric("go_goroutines"), s.inUse(), s.resident()
 	request := fmt.Sprintf("GET /v1/executions/%s/events HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n\r\n", run.ID, s.addr, serveKey)
-	streams := make([]net.Conn, n)
+	streams, bodies := make([]net.Conn, n), make([]*heard, n)
 	for i := range streams {
 		c, err := net.Dial("tcp", s.addr)
 		if err != nil {
@@ -45,9 +46,12 @@ func TestIdleStreams(t *testing.T) {
 		}
 		streams[i] = c
 	}
-	// What they have had so far waits in their connections: the head of the answer, the first event, pings.
 	s.eventually("all streams are open", func() bool { return s.metric("process_open_fds") >= files+float64(n) })
-	time.Sleep(6 * time.Second) // until each has had a ping
+	for i, c := range streams {
+		if bodies[i] = hear(c, "\n: ping\n"); bodies[i].err != nil {
+			t.Fatalf("stream %d: %v after %.300s", i, bodies[i].err, bodies[i].text)
+		}
+	}
 	t.Logf("%d streams: %.1f KiB each in heap and stacks, %.1f KiB resident", n,
 		(s.inUse()-memory)/float64(n)/1024, float64(s.resident()-resident)/float64(n)/1024)
 	if each := float64(s.resident()-resident) / float64(n); each > 80<<10 {
@@ -64,16 +68,13 @@ func TestIdleStreams(t *testing.T) {
 
 	s.answer("DELETE", "/v1/executions/"+run.ID, "", nil)
 	for i, c := range streams {
-		if err := c.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
-			t.Fatal(err)
+		b := bodies[i]
+		b.until("\nevent: end\n")
+		if b.err != nil || !strings.HasPrefix(string(b.text), "id: 1\nevent: start\n") {
+			t.Fatalf("stream %d: %v %.300s", i, b.err, b.text)
 		}
-		res, err := http.ReadResponse(bufio.NewReaderSize(c, 1024), nil)
-		if err != nil {
-			t.Fatalf("stream %d: %v", i, err)
-		}
-		b, err := io.ReadAll(res.Body)
-		if text := string(b); err != nil || !strings.HasPrefix(text, "id: 1\nevent: start\n") || !strings.Contains(text, "\n: ping\n") || !strings.Contains(text, "\nevent: end\n") {
-			t.Fatalf("stream %d: %v %.300s", i, err, b)
+		if _, err := io.Copy(io.Discard, b.body); err != nil {
+			t.Fatalf("stream %d ends with %v", i, err)
 		}
 		c.Close()
 	}
@@ -83,6 +84,41 @@ func TestIdleStreams(t *testing.T) {
 		return s.metric("go_goroutines") <= goroutines+16 && s.metric("process_open_fds") <= files+16 && s.inUse() <= memory+float64(n)*4096+kept
 	})
 	s.stop()
+}
+
+// heard is what has come of an answer's body.
+type heard struct {
+	conn net.Conn
+	body io.Reader
+	text []byte
+	err  error
+}
+
+// hear reads an answer from a connection until its body has had what.
+func hear(c net.Conn, what string) *heard {
+	h := &heard{conn: c}
+	if h.err = c.SetReadDeadline(time.Now().Add(time.Minute)); h.err != nil {
+		return h
+	}
+	res, err := http.ReadResponse(bufio.NewReaderSize(c, 1024), nil)
+	if h.err = err; err == nil {
+		h.body = res.Body
+		h.until(what)
+	}
+	return h
+}
+
+// until reads on until the body has had what.
+func (h *heard) until(what string) {
+	h.err = h.conn.SetReadDeadline(time.Now().Add(time.Minute))
+	for b := make([]byte, 1024); !bytes.Contains(h.text, []byte(what)) && h.err == nil; {
+		var n int
+		n, h.err = h.body.Read(b)
+		h.text = append(h.text, b[:n]...)
+	}
+	if h.err == io.EOF && bytes.Contains(h.text, []byte(what)) {
+		h.err = nil
+	}
 }
 
 // answer sends a request and reads the JSON of its answer into v, unless that is nil.

@@ -173,13 +173,17 @@ func TestWorkersApart(t *testing.T) {
 			t.Errorf("a worker has the environment %q", env)
 		}
 	}
-	// The audit of all keys is with the front; each record is its key's.
-	_, b, _ := s.send("GET", "/v1/audit", nil)
-	list := decode[web.AuditList](t, b)
-	if n := len(list.Records); n != 3 || list.Records[0].Key != "bob" || list.Records[2].Key != "ann" {
-		t.Errorf("the audit is %s", b)
+	// The audit of all keys is with the front, which hears of runs beside their answers; each record is its key's.
+	var list web.AuditList
+	eventually(t, "all runs are on record", func() bool {
+		_, b, _ := s.send("GET", "/v1/audit", nil)
+		list = decode[web.AuditList](t, b)
+		return len(list.Records) == 3
+	})
+	if list.Records[0].Key != "bob" || list.Records[2].Key != "ann" {
+		t.Errorf("the audit is %+v", list)
 	}
-	_, b, _ = s.send("GET", "/metrics", nil)
+	_, b, _ := s.send("GET", "/metrics", nil)
 	for _, want := range []string{`cloche_runs_total{key="ann",language="javascript",status="ok"} 2`, `cloche_runs_total{key="bob",language="javascript",status="ok"} 1`, `cloche_worker_starts_total{key="ann"} 1`} {
 		if !strings.Contains(string(b), want) {
 			t.Errorf("the metrics lack %s", want)
@@ -316,10 +320,8 @@ func TestWorkerReplaced(t *testing.T) {
 	s := startWorkers(t, "")
 	for range 3 {
 		s.executeAs(t, ann, engine.JavaScript, "1")
-		list := s.workers(t)
-		if len(list) != 1 {
-			t.Fatalf("ann has workers %v", list)
-		}
+		var list []int
+		eventually(t, "ann has one worker", func() bool { list = s.workers(t); return len(list) == 1 })
 		var idle sync.WaitGroup
 		for range 4 { // connections, which are kept
 			idle.Go(func() { s.executeAs(t, ann, engine.JavaScript, "1") })
@@ -451,28 +453,37 @@ func TestWorkersTools(t *testing.T) {
 func TestWorkerNumber(t *testing.T) {
 	s := startWorkers(t, "max = 1\nidle = \"2s\"")
 	id := s.openSession(t, ann, engine.JavaScript, "globalThis.n = 42")
-	first := s.workers(t)
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
 	running := make(chan struct{})
 	go func() {
 		defer close(running)
-		_, _, _ = s.sendAs(ann, "POST", "/v1/execute", map[string]any{"language": engine.JavaScript, "code": "await new Promise(r => setTimeout(r, 1500))"})
+		r, _ := http.NewRequestWithContext(ctx, "POST", s.url+"/v1/execute", strings.NewReader(`{"language": "javascript", "code": "await new Promise(() => setTimeout(() => 0, 1e6))"}`))
+		r.Header = http.Header{"Authorization": {"Bearer " + ann}, "Content-Type": {"application/json"}}
+		if res, err := http.DefaultClient.Do(r); err == nil {
+			res.Body.Close()
+			t.Errorf("ann is answered %s", res.Status)
+		}
 	}()
 	eventually(t, "ann's program runs", func() bool {
 		_, b, _ := s.send("GET", "/metrics", nil)
 		return bytes.Contains(b, []byte(`cloche_worker_running{key="ann"} 1`))
 	})
+	first := s.workers(t)
 	status, b, err := s.sendAs(bob, "POST", "/v1/execute", map[string]any{"language": engine.JavaScript, "code": "1"})
 	if err != nil || status != http.StatusServiceUnavailable || !bytes.Contains(b, []byte("1 workers")) {
 		t.Errorf("bob is answered %d %s, %v", status, b, err)
 	}
+	leave()
 	<-running
 	eventually(t, "bob has a worker", func() bool {
 		status, _, err := s.sendAs(bob, "GET", "/v1/sessions", nil)
 		return err == nil && status == http.StatusOK
 	})
-	if n := s.workers(t); len(n) != 1 || n[0] == first[0] {
-		t.Errorf("the workers are %v, and were %v", n, first)
-	}
+	eventually(t, "it is the only one", func() bool {
+		n := s.workers(t)
+		return len(n) == 1 && !slices.Equal(n, first)
+	})
 	eventually(t, "the idle worker is ended", func() bool { return len(s.workers(t)) == 0 })
 	if got := s.turn(t, ann, id, "console.log(n)"); got != "42\n" {
 		t.Errorf("the session that came back prints %q", got)
@@ -483,7 +494,7 @@ func TestWorkerNumber(t *testing.T) {
 // TestWorkersEnd: a server that is told to stop delivers what finishes within its grace, and when it is killed its workers end
 // too.
 func TestWorkersEnd(t *testing.T) {
-	s := startWorkers(t, "")
+	s := startWorkers(t, "[policies.default.mailbox.told]\nmode = \"both\"\n")
 	s.workerOf(t, ann)
 	runs := func(n int) func() bool {
 		return func() bool {
@@ -494,10 +505,17 @@ func TestWorkersEnd(t *testing.T) {
 	eventually(t, "what found the worker is over", runs(0))
 	got := make(chan string, 1)
 	go func() {
-		status, b, err := s.sendAs(ann, "POST", "/v1/execute", map[string]any{"language": engine.JavaScript, "code": "await new Promise(r => setTimeout(r, 1000)); console.log(42)"})
+		status, b, err := s.sendAs(ann, "POST", "/v1/execute", map[string]any{
+			"language": engine.JavaScript, "mailbox": map[string]string{"told": "receive"},
+			"code": "await tools.told.receive(); await new Promise(r => setTimeout(r, 1000)); console.log(42)",
+		})
 		got <- fmt.Sprint(status, " ", string(b), err)
 	}()
 	eventually(t, "ann's program runs", runs(1))
+	status, b, err := s.sendAs(ann, "POST", "/v1/execute", map[string]any{"language": engine.JavaScript, "mailbox": map[string]string{"told": "send"}, "code": "await tools.told.send(1)"})
+	if err != nil || !bytes.Contains(b, []byte(`"status":"ok"`)) {
+		t.Errorf("%d %s %v", status, b, err)
+	}
 	s.stop(t)
 	if g := <-got; !strings.Contains(g, `"stdout":"42\n"`) {
 		t.Errorf("the program that ran to its end is answered %s", g)
