@@ -44,7 +44,7 @@ var keepExports = []string{
 	"JS_Call", "JS_DeleteProperty", "JS_Eval2", "JS_EvalFunction", "JS_ExecutePendingJob", "JS_FreeAtom",
 	"JS_FreeCString", "JS_FreeValue", "JS_GetArrayBuffer", "JS_GetException", "JS_GetGlobalObject",
 	"JS_GetPropertyStr", "JS_HasProperty", "JS_IsJobPending", "JS_IsPromise", "JS_NewAtomLen",
-	"JS_NewSettledPromise", "JS_NewStringLen", "JS_ParseJSON", "JS_PromiseMarkAsHandled", "JS_PromiseResult", "JS_PromiseState", "JS_RunGC",
+	"JS_NewSettledPromise", "JS_NewStringLen", "JS_ParseJSON", "JS_PromiseMarkAsHandled", "JS_PromiseResult", "JS_PromiseState", "JS_ReadObject", "JS_RunGC",
 	"JS_SetGCThreshold", "JS_SetMaxStackSize", "JS_SetPropertyStr", "JS_SetUncatchableError", "JS_Throw",
 	"JS_ThrowOutOfMemory", "JS_ToCStringLen2", "JS_DupValue", "JS_IsProxy", "JS_GetProxyTarget", "JS_GetClassID", "JS_UpdateStackTop",
 }

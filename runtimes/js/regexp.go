@@ -522,23 +522,31 @@ func (m *search[unit]) run(at int, s []int) (stack []int, ok bool, err error) {
 				regs[r] = -1
 			}
 		case reSet:
-			s = m.keep(s, bp, in.reg)
+			if bp > 0 {
+				s = m.keep(s, bp, in.reg)
+			}
 			regs[in.reg] = int(in.n)
 		case reSetPosition:
-			s = m.keep(s, bp, in.reg)
+			if bp > 0 {
+				s = m.keep(s, bp, in.reg)
+			}
 			regs[in.reg] = at
 		case reCheckAdvance:
 			good = regs[in.reg] != at
 		case reLoop:
 			left := regs[in.reg] - 1
-			s = m.keep(s, bp, in.reg)
+			if bp > 0 {
+				s = m.keep(s, bp, in.reg)
+			}
 			regs[in.reg] = left
 			if left != 0 {
 				pc = int(in.target)
 			}
 		case reLoopSplitGoto, reLoopSplitGoto + 1, reCheckGoto, reCheckNext:
 			left := regs[in.reg] - 1
-			s = m.keep(s, bp, in.reg)
+			if bp > 0 {
+				s = m.keep(s, bp, in.reg)
+			}
 			regs[in.reg] = left
 			switch {
 			case left > int(in.n):
@@ -637,7 +645,7 @@ func (m *search[unit]) keep(s []int, bp int, reg uint16) []int {
 		i -= 2
 	}
 	m.steps -= (len(s) - i) / wordsPerStep
-	if i <= bp && bp > 0 {
+	if i <= bp {
 		s = append(s, int(reg), m.regs[reg])
 	}
 	return s
@@ -677,12 +685,12 @@ func (m *search[unit]) again(in *instruction, at int) (int, bool) {
 	return at, true
 }
 
-// Forms of what opMatches tells. All but formReplaced are lists of texts, the first of which is the number of captures.
+// Forms of what opMatches tells. Where it is a list, a capture that there is not is undefined in it.
 const (
-	formSplit    = 0 // what lies between the matches, and the captures of each between two
-	formMatched  = 1 // the matches
+	formSplit    = 0 // a list of what lies between the matches, and the captures of each between two
+	formMatched  = 1 // a list of the matches
 	formReplaced = 2 // the text with each match replaced
-	formCalls    = 3 // of each match what lies before it and its captures; and what lies behind the last one
+	formCalls    = 3 // a list: the number of captures, of each match what lies before it and its captures, and what lies behind the last one
 	formPlaces   = 4 // where the matches begin: an ArrayBuffer of i32
 )
 
@@ -697,10 +705,25 @@ func (in *interp) matches(a arguments) uint64 {
 	if !ok {
 		return in.null()
 	}
-	if form == formPlaces {
+	switch form {
+	case formReplaced:
+		return in.box(in.newString(string(out)))
+	case formPlaces:
 		return in.buffer(len(out), func(b []byte) { copy(b, out) })
 	}
-	return in.box(in.newString(string(out)))
+	return in.box(in.readObject(out))
+}
+
+// readObject makes an object of what the interpreter might have written of it.
+func (in *interp) readObject(b []byte) value {
+	p, ok := in.alloc(len(b))
+	if !ok {
+		return value(in.call("JS_ThrowOutOfMemory", uint64(in.b.Ctx)))
+	}
+	in.put(p, b)
+	v := value(in.call("JS_ReadObject", uint64(in.b.Ctx), uint64(p), uint64(len(b)), 0))
+	in.release(p)
+	return v
 }
 
 // maxPlaces bounds the matches whose places are told: the program takes one after the other, and may stop after the first ones.
@@ -748,22 +771,9 @@ func (p *pattern) fits(form int32) bool {
 
 // tell is what was found, and how many steps that took.
 func tell[unit uint8 | uint16](p *pattern, text []unit, form int32, by string, pause func()) (out []byte, steps int, ok bool) {
-	// Texts are told with two characters between and in place of them that are not in what is searched.
-	var used [32]bool
-	ascii := true
 	for _, c := range text {
-		if c < 32 {
-			used[c] = true
-		}
-		ascii = ascii && c < utf8.RuneSelf
 		if uint32(c)>>11 == 0xd800>>11 { // half of a surrogate pair, which may have to be parted
 			return nil, len(text) / wordsPerStep, false
-		}
-	}
-	var marks []byte
-	for c := 1; c < len(used) && len(marks) < 2; c++ {
-		if !used[c] {
-			marks = append(marks, byte(c))
 		}
 	}
 	const leastSteps, stepsPerUnit = 2 << 20, 64
@@ -774,14 +784,12 @@ func tell[unit uint8 | uint16](p *pattern, text []unit, form int32, by string, p
 		mostFound = maxPlaces * 2 * p.captures
 	}
 	found, err := m.all(mostFound)
-	steps = most - m.steps + len(text)/wordsPerStep // which is looked through for marks, and copied
-	if err != nil || len(marks) < 2 {
+	steps = most - m.steps + len(text)/wordsPerStep // which is looked through first, and copied
+	if err != nil {
 		return nil, steps, false
 	}
-	t := teller[unit]{text: text, between: marks[0], absent: marks[1], width: 2 * p.captures}
-	if ascii {
-		t.plain, _ = any(text).([]byte)
-	}
+	t := teller[unit]{text: text, width: 2 * p.captures}
+	t.bytes, _ = any(text).([]byte)
 	switch form {
 	case formReplaced:
 		t.replaced(found, by)
@@ -797,46 +805,53 @@ func tell[unit uint8 | uint16](p *pattern, text []unit, form int32, by string, p
 
 // A teller writes what was found in a text.
 type teller[unit uint8 | uint16] struct {
-	text            []unit
-	plain           []byte // the same, if it is all ASCII
-	between, absent byte   // before each text of a list; in place of a capture that there is not
-	width           int    // positions for each match
-	out             []byte
+	text  []unit
+	bytes []byte // the same, where characters are bytes
+	width int    // positions for each match
+	out   []byte
+	items uint32 // of the list
 }
 
-func (t *teller[unit]) add(from, to int32) {
-	if from < 0 || to < from || len(t.out) > maxTold {
+// How the interpreter writes a list (quickjs.c, JS_WriteObject): a version, a checksum or that there is none, the number of names,
+// and then the list and its items, each with a tag. Numbers are LEB128.
+const (
+	writtenHead      = "\x1d\xff\xff\xff\xff\x00"
+	writtenUndefined = 2
+	writtenInt       = 5
+	writtenString    = 7 // number of characters << 1 | whether they have two bytes, characters
+	writtenArray     = 9 // number of items, items
+)
+
+// item adds one to the list.
+func (t *teller[unit]) item(from, to int32) {
+	t.items++
+	if from < 0 || to < 0 {
+		t.out = append(t.out, writtenUndefined)
 		return
 	}
-	if t.plain != nil {
-		t.out = append(t.out, t.plain[from:to]...)
+	to = max(from, to)
+	piece, wide := t.text[from:to], uint64(0)
+	if t.bytes == nil && slices.ContainsFunc(piece, func(c unit) bool { return c > 0xff }) {
+		wide = 1
+	}
+	t.out = binary.AppendUvarint(append(t.out, writtenString), uint64(len(piece))<<1|wide)
+	if t.bytes != nil {
+		t.out = append(t.out, t.bytes[from:to]...)
 		return
 	}
-	for _, c := range t.text[from:to] {
-		if c < utf8.RuneSelf {
-			t.out = append(t.out, byte(c))
-		} else {
-			t.out = utf8.AppendRune(t.out, rune(c))
+	for _, c := range piece {
+		if t.out = append(t.out, byte(c)); wide != 0 {
+			t.out = append(t.out, byte(uint16(c)>>8))
 		}
 	}
 }
 
-// item adds one to the list.
-func (t *teller[unit]) item(from, to int32) {
-	t.out = append(t.out, t.between)
-	if from < 0 {
-		t.out = append(t.out, t.absent)
-	}
-	t.add(from, to)
-}
-
 func (t *teller[unit]) list(found []int32, form int32) {
-	t.out = make([]byte, 0, min(maxTold, len(t.text)+len(found))) // about what it takes
-	t.out = append(t.out, t.between)
-	if slices.Contains(found, -1) {
-		t.out = append(t.out, t.absent)
+	t.out = make([]byte, 0, min(maxTold, len(t.text)+2*len(found))) // about what it takes
+	if form == formCalls {
+		t.items++
+		t.out = binary.AppendVarint(append(t.out, writtenInt), int64(t.width/2))
 	}
-	t.out = strconv.AppendInt(append(t.out, t.between), int64(t.width/2), 10)
 	end, size := int32(0), int32(len(t.text)) // of the match before
 	for match := range slices.Chunk(found, t.width) {
 		if len(t.out) > maxTold {
@@ -861,6 +876,21 @@ func (t *teller[unit]) list(found []int32, form int32) {
 	}
 	if form == formSplit || form == formCalls {
 		t.item(end, size)
+	}
+	head := binary.AppendUvarint(append([]byte(writtenHead), writtenArray), uint64(t.items))
+	t.out = slices.Insert(t.out, 0, head...)
+}
+
+func (t *teller[unit]) add(from, to int32) {
+	if from < 0 || to < from || len(t.out) > maxTold {
+		return
+	}
+	for _, c := range t.text[from:to] {
+		if c < utf8.RuneSelf {
+			t.out = append(t.out, byte(c))
+		} else {
+			t.out = utf8.AppendRune(t.out, rune(c))
+		}
 	}
 }
 
@@ -930,9 +960,9 @@ func (h heap) pattern(v value) []byte {
 // probeRegExp checks that patterns are compiled to what is known here: all instructions, on texts of each kind, find what they should.
 func (in *interp) probeRegExp() error {
 	for _, probe := range []struct{ source, want string }{
-		{`[/(a)|b(?=c)|(?!b)[c-e\u0100-\u0200]+?\1$|\w{2}/g, "xabcde"]`, "\x01\x02\x012\x01\x01xa\x01\x02\x01\x01b\x01\x02\x01\x01cde\x01\x02\x01"},
-		{`[/(?<=(\d))(?:\s|[^\S])+(x*)*\b|^.\B/gm, "1  x\n2xx é\u0100"]`, "\x01\x02\x013\x011\x01  x\x011\x01x\x01\n\x012\x01\x02\x01\x02\x01xx éĀ"},
-		{`[/[\u{10000}-\u{10ffff}]|(?:ab?){2,3}?|\D\W$/gu, "aab\u0101!"]`, "\x01\x011\x01\x01aab\x01\x01ā!\x01"},
+		{`[/(a)|b(?=c)|(?!b)[c-e\u0100-\u0200]+?\1$|\w{2}/g, "xabcde"]`, `[2,"","xa",null,"","b",null,"","cde",null,""]`},
+		{`[/(?<=(\d))(?:\s|[^\S])+(x*)*\b|^.\B/gm, "1  x\n2xx é\u0100"]`, `[3,"1","  x","1","x","\n","2",null,null,"xx éĀ"]`},
+		{`[/[\u{10000}-\u{10ffff}]|(?:ab?){2,3}?|\D\W$/gu, "aab\u0101!"]`, `[1,"","aab","","ā!",""]`},
 	} {
 		v, err := in.evalTrusted(probe.source, "cloche:probe")
 		if err != nil {
@@ -941,10 +971,16 @@ func (in *interp) probeRegExp() error {
 		list, _ := objectAt(v)
 		h := heap{in.g.Memory(), in.b}
 		items, _ := h.array(list)
-		got, _, ok := in.tellMatches(value(h.u64(items)), value(h.u64(items+8)), formCalls, "")
+		told, _, ok := in.tellMatches(value(h.u64(items)), value(h.u64(items+8)), formCalls, "")
 		in.free(v)
-		if !ok || string(got) != probe.want {
-			return fmt.Errorf("patterns are not compiled as they should be: %s gives %q, not %q", probe.source, got, probe.want)
+		if !ok {
+			return fmt.Errorf("patterns are not compiled as they should be: %s", probe.source)
+		}
+		v = in.readObject(told)
+		got, _ := in.plainJSON(nil, v)
+		in.free(v)
+		if string(got) != probe.want {
+			return fmt.Errorf("patterns are not compiled as they should be, or lists are not written so: %s gives %s, not %s", probe.source, got, probe.want)
 		}
 	}
 	return nil

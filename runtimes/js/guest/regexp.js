@@ -14,8 +14,7 @@
   const nativeExec = prototype.exec;
   const exec = uncurry(nativeExec);
   const slice = uncurry(String.prototype.slice);
-  const split = uncurry(String.prototype.split);
-  const [join, shift, indexOf] = ["join", "shift", "indexOf"].map((name) => uncurry(Array.prototype[name]));
+  const join = uncurry(Array.prototype.join);
 
   const flagsOf = getOwnPropertyDescriptor(prototype, "flags").get;
   const speciesOf = getOwnPropertyDescriptor(TheRegExp, species).get;
@@ -26,37 +25,19 @@
   const long = 256; // characters: a shorter text is searched sooner than it takes to be sure
   const isLong = (string) => typeof string === "string" && string.length >= long;
 
-  // What is found comes in one text: a character that parts what follows, the one that stands for groups that captured nothing, if there are any, the number
-  // of captures, and the texts that the form has (regexp.go).
-  const [formSplit, formMatched, formReplaced, formCalls, formPlaces] = [0, 1, 2, 3, 4];
-  const absentAt = 1, capturesAt = 2, first = 3;
-  const find = (pattern, text, form) => {
-    const found = matches(pattern, text, form);
-    return found === null ? null : split(found, found[0]);
-  };
-
-  const fill = (list) => { // what is absent
-    const absent = list[absentAt];
-    if (absent === "") return;
-    for (let i = first; (i = indexOf(list, absent, i)) !== -1;) list[i] = undefined;
-  };
+  const [formSplit, formMatched, formReplaced, formCalls, formPlaces] = [0, 1, 2, 3, 4]; // regexp.go
 
   const nativeMatch = uncurry(prototype[Symbol.match]);
   hidden(Symbol.match, {
     [Symbol.match](string) {
       if (!isLong(string) || !untouched(this)) return nativeMatch(this, string);
       const text = slice(string, 0); // in one piece
-      const list = find(this, text, formMatched);
+      const list = matches(this, text, formMatched);
       if (list === null) return nativeMatch(this, text);
       this.lastIndex = 0;
-      return list.length === first ? null : behead(list);
+      return list.length === 0 ? null : list;
     },
   }[Symbol.match]);
-
-  const behead = (list) => { // in place: a slice of it would be of the class that the program says
-    for (let i = 0; i < first; i++) shift(list);
-    return list;
-  };
 
   const call = (by, list, at, captures, start, text) => {
     const args = [];
@@ -78,13 +59,12 @@
         this.lastIndex = 0;
         return replaced;
       }
-      const list = find(this, text, formCalls);
+      const list = matches(this, text, formCalls);
       if (list === null) return nativeReplace(this, text, by);
       this.lastIndex = 0;
-      fill(list);
-      const captures = +list[capturesAt], last = list.length - 1;
+      const captures = list[0], last = list.length - 1;
       let n = 0, start = 0;
-      for (let i = first; i < last; i += captures + 1) { // what was used makes room for the result
+      for (let i = 1; i < last; i += captures + 1) { // what was used makes room for the result
         const before = list[i], match = list[i + 1];
         start += before.length;
         const result = captures === 1 ? by(match, start, text) :
@@ -154,10 +134,8 @@
       const text = slice(string, 0);
       const most = limit === undefined ? 2 ** 32 - 1 : limit >>> 0;
       if (most === 0) return [];
-      const list = text.length < long ? null : find(this, text, formSplit);
+      const list = text.length < long ? null : matches(this, text, formSplit);
       if (list === null) return this.unicode || this.unicodeSets ? nativeSplit(this, text, most) : splitInTurn(this, text, most);
-      fill(list);
-      behead(list);
       if (list.length > most) list.length = most;
       return list;
     },
