@@ -174,7 +174,7 @@ func decode(b []byte) *pattern {
 }
 
 // runs finds the repetitions of one character that may take all that there is at once: where what comes after them begins with
-// another one, or is the end, giving some of it back is of no use.
+// another one, or is the end of the pattern or of the text, giving some of it back is of no use.
 //
 //	i  character   i+1  reSplitGoto i
 func (p *pattern) runs() {
@@ -194,7 +194,7 @@ func (p *pattern) runs() {
 		for rest < len(p.code) && (p.code[rest].op == reSaveStart || p.code[rest].op == reSaveEnd) {
 			rest++
 		}
-		apart := rest < len(p.code) && p.code[rest].op == reMatch
+		apart := rest < len(p.code) && (p.code[rest].op == reMatch || p.code[rest].op == reLineEnd)
 		if !apart && p.begins(rest, &next, make([]bool, len(p.code))) {
 			apart = true
 			for j := range next.low {

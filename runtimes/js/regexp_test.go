@@ -160,7 +160,7 @@ func TestSearchEnds(t *testing.T) {
 			t.Errorf("%.60s took %v: %+v", search, took, r.Outcome)
 		}
 	}
-	if got := run(t, `[("a".repeat(16) + "c" + " ".repeat(300)).match(/(a+)+b/g), "x".repeat(1e6).match(/x*?$/g).length, "\u0001\u0002\u0003".repeat(200).split(/\u0002/).length]`).main(); got != "[ null, 2, 201 ]" {
+	if got := run(t, `[("a".repeat(16) + "c" + " ".repeat(300)).match(/(a+)+b/g), "x".repeat(1e6).match(/x*?$/g).length, (("x" + " ".repeat(1e5)).repeat(4) + "y").match(/\s+$/g), "\u0001\u0002\u0003".repeat(200).split(/\u0002/).length]`).main(); got != "[ null, 2, null, 201 ]" {
 		t.Error(got)
 	}
 }
