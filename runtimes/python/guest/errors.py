@@ -165,15 +165,23 @@ def _line(error, name, ours):
 
 
 def _hint(error):
-    try:
-        for kind, make in _HINTS:
-            if isinstance(error, kind):
-                hint = make(error)
-                if hint:
-                    return hint
-    except Exception:
-        pass  # a hint is a courtesy
+    """The hint on an error, or on the one that it was raised for, which a library often puts into words of its own."""
+    for _ in range(_MOST_CAUSES):
+        try:
+            for kind, make in _HINTS:
+                if isinstance(error, kind):
+                    hint = make(error)
+                    if hint:
+                        return hint
+        except Exception:
+            pass  # a hint is a courtesy
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+        if error is None:
+            break
     return ""
+
+
+_MOST_CAUSES = 8  # a chain may be a circle
 
 
 _INSTEAD = {
@@ -251,7 +259,7 @@ def _module_hint(error):
         return ""
     top = error.name.partition(".")[0]
     if top in sys.modules and "." in error.name:
-        return ""  # a wrong name inside a package that is there
+        return _part_hint(error.name)
     instead = _INSTEAD.get(top)
     advice = f"use {instead} instead" if instead else f"there are {_HERE}"
     if top in ("pip", "ensurepip", "venv", "virtualenv"):
@@ -270,6 +278,28 @@ def _module_hint(error):
         f"{top} is not installed and cannot be installed from inside the sandbox; {advice},"
         f" or have the host add it (cloche run --package {_PACKAGES.get(top, top)}, or packages in its policy)."
     )
+
+
+def _part_hint(name):
+    """On a part that a package which is there does not have."""
+    for part, advice in _LEFT_OUT.items():
+        if name == part or name.startswith(part + "."):
+            return f"{part} is left out of what is linked in here; {advice}."
+    import difflib
+    import pkgutil
+
+    parent, _, part = name.rpartition(".")
+    parts = [m.name for m in pkgutil.iter_modules(getattr(sys.modules.get(parent), "__path__", ()))]
+    close = difflib.get_close_matches(part, parts, 1)
+    return f"{parent} has no {part}; {parent}.{close[0]} is closest." if close else ""
+
+
+_LEFT_OUT = {
+    "matplotlib.sphinxext": "it is for writing documentation",
+    "matplotlib.testing": "compare arrays of pixels with numpy.testing",
+    "reportlab.graphics.barcode": "have the host add segno or python-barcode (cloche run --package segno)",
+    "sklearn.datasets.images": "matplotlib.cbook.get_sample_data('grace_hopper.jpg') is a photograph that is there",
+}
 
 
 # Packages whose names are not those of their modules.
@@ -300,6 +330,9 @@ def _file_hint(error):
     name = error.filename
     if not isinstance(name, str):
         return ""
+    library, _, path = name.partition(os.path.dirname(os.__file__) + "/")
+    if path and not library:
+        return f"This file of {path.partition('/')[0]} is left out of what is linked in here: give the run a file of its own."
     try:
         here = sorted(os.listdir("/data"))
     except OSError:
@@ -327,12 +360,59 @@ def _os_hint(error):
     if n == errno.EMFILE:
         return "Too many files are open at once: close them with a with statement."
     if n == errno.ENETUNREACH or "network is closed" in str(error):
-        return (
-            "The network is closed: work with the files that were given, or have the host allow the address."
-        )
+        return _network_hint(error)
     if "processes are not available" in str(error):
-        return "Do the work in Python: there is no shell and no other program in the sandbox."
+        program = re.search(r"tried to start \W*([\w.-]+)", str(error))
+        advice = _PROGRAMS.get(program[1], "") if program else ""
+        return advice or "Do the work in Python: there is no shell and no other program in the sandbox."
     return ""
+
+
+_NO_TEX = "There is no LaTeX in the sandbox: leave text.usetex off, text between $ signs is set without it; savefig writes PDF and SVG."
+_NO_FILM = "There is no ffmpeg in the sandbox: save an animation as GIF (anim.save('x.gif', writer='pillow')), or as a page by anim.to_jshtml()."
+_NO_DOT = "There is no Graphviz in the sandbox: networkx and matplotlib draw graphs, with layouts of networkx's own."
+_PROGRAMS = {
+    **dict.fromkeys(("latex", "pdflatex", "xelatex", "lualatex", "dvipng", "kpsewhich"), _NO_TEX),
+    **dict.fromkeys(("ffmpeg", "convert", "magick"), _NO_FILM),
+    **dict.fromkeys(("dot", "neato"), _NO_DOT),
+}
+
+
+def _program_hint(error):
+    """Of a library that looked for a program, and says so in its own words."""
+    text = words(error)
+    if "MovieWriter" in text or text.startswith("unknown file extension: ") and text.endswith(_FILMS):
+        return _NO_FILM
+    if text.startswith("unknown file extension: ") or text.startswith("Format '") and "supported formats" in text:
+        return "Pictures can be written as PNG, JPEG, GIF, TIFF and BMP, charts as PDF and SVG too."
+    return ""
+
+
+_FILMS = (".mp4", ".avi", ".mov", ".mkv", ".webm", ".m4v")
+
+
+def _network_hint(error):
+    address, tables = "the address", ""
+    for frame in _frames(error):
+        asked = frame.f_code.co_name == "create_connection" and frame.f_locals.get("address")
+        if isinstance(asked, tuple):
+            address = f"{asked[0]} (cloche run --allow {asked[0]})"
+        if any(part in frame.f_code.co_filename for part in _TABLES):
+            tables = " sklearn.datasets.load_iris(), load_wine(), load_diabetes() and the like, and statsmodels.api.datasets, need none."
+    return f"The network is closed: work with the files that were given, or have the host allow {address}.{tables}"
+
+
+def _frames(error):
+    """The frames of a traceback, and of that of the reason that urllib gives."""
+    for part in (error, getattr(error, "reason", None)):
+        tb = getattr(part, "__traceback__", None)
+        while tb is not None:
+            yield tb.tb_frame
+            tb = tb.tb_next
+
+
+# Modules that load tables to try things on.
+_TABLES = ("/seaborn/utils", "/sklearn/datasets/", "/statsmodels/datasets/")
 
 
 def _url_hint(error):
@@ -443,4 +523,5 @@ _HINTS = [
     ((MemoryError, OverflowError, ValueError), _memory_hint),
     (SyntaxError, _syntax_hint),
     (RuntimeError, _thread_hint),
+    ((RuntimeError, ValueError), _program_hint),
 ]

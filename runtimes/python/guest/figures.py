@@ -80,6 +80,8 @@ def install():
     matplotlib.figure.Figure.show = figure_show
     charts.install()
 
+    _install_waiting(backend_bases)
+
     # Pillow is built without these, and would say so by a KeyError.
     for kind in ("webp", "avif"):
         delattr(FigureCanvasAgg, f"print_{kind}")
@@ -95,6 +97,29 @@ def install():
 
     switch_backend.__doc__ = switch.__doc__
     pyplot.switch_backend = switch_backend
+
+
+def _install_waiting(backend_bases):
+    """A wait for a click or a key fails at once where it would be long: there is nobody to give one."""
+    from matplotlib import _blocking_input as blocking
+
+    loop, wait = blocking.blocking_input_loop, backend_bases.FigureCanvasBase.start_event_loop
+
+    def start_event_loop(self, timeout=0):
+        if timeout <= 0:
+            raise RuntimeError("waiting for a click or a key would never end: figures have no window in this sandbox")
+        wait(self, timeout)
+
+    def blocking_input_loop(figure, event_names, timeout, handler):
+        loop(figure, event_names, timeout if timeout <= _PAUSE else 0, handler)
+
+    for new, plain in ((start_event_loop, wait), (blocking_input_loop, loop)):
+        new.__doc__, new.__qualname__, new.__module__ = plain.__doc__, plain.__qualname__, plain.__module__
+    backend_bases.FigureCanvasBase.start_event_loop = start_event_loop
+    blocking.blocking_input_loop = blocking_input_loop
+
+
+_PAUSE = 5  # seconds: whoever waits for longer waits for somebody
 
 
 _WINDOWS = {
