@@ -51,12 +51,15 @@ def install(np, plain_ints, sums, wide):
         functools.update_wrapper(wrapper, original)
         setattr(place, name, wrapper)
 
+    made = {}  # some have two names
     for name in _CALCULATE:
         original = getattr(np, name, None)
         if original is None:
             continue
         if isinstance(original, np.ufunc):
-            setattr(np, name, _Ufunc(original, wider, sums if name in ("add", "multiply") else None, np.asanyarray))
+            if original not in made:
+                made[original] = _Ufunc(original, wider, sums if name in ("add", "multiply") else None, np.asanyarray)
+            setattr(np, name, made[original])
             continue
 
         def calculate(*args, _original=original, **kwargs):
@@ -205,7 +208,10 @@ class _Ufunc:
         return self._accumulated(self._u.reduce, array, args, kwargs)
 
     def reduceat(self, array, /, indices, *args, **kwargs):
-        return self._accumulated(functools.partial(self._u.reduceat, indices=indices), array, args, kwargs)
+        def reduceat(array, *args, **kwargs):
+            return self._u.reduceat(array, indices, *args, **kwargs)
+
+        return self._accumulated(reduceat, array, args, kwargs)
 
     def accumulate(self, array, /, *args, **kwargs):
         return self._accumulated(self._u.accumulate, array, args, kwargs)

@@ -70,9 +70,21 @@ def _functions(np, widen):
         np,
         """asarray_chkfinite ascontiguousarray asfortranarray atleast_1d atleast_2d atleast_3d broadcast_arrays compress diagflat
         diagonal extract fix imag real real_if_close intersect1d matrix_transpose nan_to_num permute_dims require setdiff1d
-        setxor1d union1d unique_all unique_counts unique_inverse unique_values asmatrix block bmat
-        delete trim_zeros histogramdd busday_count""",
+        setxor1d union1d unique_all unique_counts unique_inverse unique_values asmatrix block
+        delete trim_zeros histogramdd histogram_bin_edges unwrap busday_count""",
     )
+    bmat_ = np.bmat
+
+    def bmat(obj, ldict=None, gdict=None):
+        frame = sys._getframe(1)
+        if isinstance(obj, str) and gdict is None:  # names of the caller's, which numpy looks for one frame from here
+            ldict, gdict = frame.f_locals, frame.f_globals
+        result = bmat_(obj, ldict, gdict)
+        return widen(result) if of_program(frame) and not isinstance(obj, np.ndarray) else result
+
+    np.bmat = functools.update_wrapper(bmat, bmat_)
+    for name in ("argmax", "argmin"):
+        setattr(np.matrix, name, handing_over(getattr(np.matrix, name), widen))
     cover(np.fft, "fftshift ifftshift")
     for place in (np.char, np.strings):
         cover(place, "count find index rfind rindex str_len")
@@ -140,6 +152,12 @@ def _masked_and_records(np, widen):
 
     for name in ("array", "fromrecords", "fromarrays"):
         setattr(np.rec, name, records(getattr(np.rec, name)))
+    new = np.recarray.__new__
+
+    def __new__(subtype, shape, dtype=None, *args, **kwargs):
+        return new(subtype, shape, spelt(dtype, wide) if of_program(sys._getframe(1)) else dtype, *args, **kwargs)
+
+    np.recarray.__new__ = functools.update_wrapper(__new__, new)
 
 
 def _in_c(kind):
@@ -166,8 +184,10 @@ def _random_states(np, widen):
     sys._clear_type_cache()
 
 
-_METHODS = """argmax argmin argsort factorize get_indexer get_indexer_for get_indexer_non_unique get_loc get_locs reindex
-    searchsorted slice_locs sortlevel""".split()
+_METHODS = """argmax argmin argsort factorize get_indexer get_indexer_for get_indexer_non_unique get_loc get_locs memory_usage
+    reindex searchsorted slice_locs sortlevel""".split()
+_OF_INDEXES = """asof_locs get_loc_level get_slice_bound indexer_at_time indexer_between_time join slice_indexer
+    sort_values""".split()
 
 
 def _pandas(np, widen):
@@ -178,10 +198,14 @@ def _pandas(np, widen):
 
     for name in ("factorize", "cut", "qcut"):
         setattr(pandas, name, handing_over(getattr(pandas, name), widen))
-    for kind in _kinds(base.IndexOpsMixin, ExtensionArray, pandas.DataFrame):
-        for name in _METHODS:
-            if name in vars(kind):
-                setattr(kind, name, handing_over(vars(kind)[name], widen))
+    for kinds, names in (
+        (_kinds(base.IndexOpsMixin, ExtensionArray, pandas.DataFrame), _METHODS),
+        (_kinds(pandas.Index), _OF_INDEXES),
+    ):
+        for kind in kinds:
+            for name in names:
+                if name in vars(kind):
+                    setattr(kind, name, handing_over(vars(kind)[name], widen))
 
     for kind in (base.IndexOpsMixin, ExtensionArray, pandas.DataFrame):
         kind.to_numpy = _told_int(kind.to_numpy, np.dtype("i8"))
@@ -212,13 +236,16 @@ def _kinds(*kinds):
 
 
 _SCIENCE = frozenset(
-    "scipy.ndimage scipy.optimize scipy.signal scipy.special scipy.stats sklearn.datasets sklearn.metrics sklearn.model_selection".split()
+    "scipy.linalg scipy.ndimage scipy.optimize scipy.signal scipy.special scipy.stats sklearn.datasets sklearn.metrics sklearn.model_selection".split()
 )
+
+
+_NARROW_TOO = frozenset("label lu lu_factor qr qr_multiply".split())  # their positions
 
 
 def _science(np, widen):
     """The functions of scipy and scikit-learn, where programs import them from; the libraries' own modules import them from
-    elsewhere. ndimage.label has 32 bits everywhere."""
+    elsewhere. _NARROW_TOO have 32 bits everywhere."""
     from importlib._bootstrap_external import _LoaderBasics
 
     wide = np.dtype("i8")
@@ -228,10 +255,12 @@ def _science(np, widen):
             _estimators(module, widen)
         if module.__name__ == "scipy.sparse._sputils":
             module.getdtype = _told_int(module.getdtype, wide)
+        if module.__name__ in ("scipy.linalg._decomp_qz", "scipy.linalg._decomp_schur"):
+            module._double_precision.append(wide.char)  # they know int64 by the letter that it has on Linux, and took it for float32
         if module.__name__ in _SCIENCE:
             names = vars(module)
             for name, value in names.items():
-                if name[0] != "_" and name != "label" and type(value).__name__ in ("function", "builtin_function_or_method", "cyfunction"):
+                if name[0] != "_" and name not in _NARROW_TOO and type(value).__name__ in ("function", "builtin_function_or_method", "cyfunction"):
                     names[name] = handing_over(value, widen)
 
     after_import(_LoaderBasics, cover)

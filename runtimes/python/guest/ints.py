@@ -30,7 +30,7 @@ def counts_in_64(frame):
 
 
 NAMED = frozenset((type, str))
-_SPELLINGS = NAMED | {list, dict}
+_SPELLINGS = NAMED | {list, dict, tuple}
 _SPELT = frozenset((int, "int", "int_", "intp", "long"))
 _UNSIGNED = frozenset(("uint", "uintp", "ulong"))
 
@@ -44,6 +44,8 @@ def spelt(dtype, wide):
         return wide if dtype in _SPELT else "u8" if dtype in _UNSIGNED else dtype
     if kind is list:
         return [(f[0], spelt(f[1], wide), *f[2:]) if type(f) is tuple and len(f) > 1 else f for f in dtype]
+    if kind is tuple and len(dtype) == 2:  # a type and its shape
+        return spelt(dtype[0], wide), dtype[1]
     if kind is dict:
         return {k: [spelt(f, wide) for f in v] if k == "formats" else v for k, v in dtype.items()}
     return dtype
@@ -66,6 +68,8 @@ def widener(np):
             return result
         if kind is tuple or kind is list:
             return kind(map(widen, value))
+        if kind is slice:
+            return slice(widen(value.start), widen(value.stop), value.step)
         if isinstance(value, tuple) and hasattr(value, "_make"):
             return kind._make(map(widen, value))
         if kind.__module__ == "pandas" and getattr(getattr(value, "dtype", None), "char", "") == "l":
@@ -177,8 +181,7 @@ def install():
 
     def full(shape, fill_value, dtype=None, *args, **kwargs):
         if ((type(dtype) in NAMED and dtype in _SPELT) or (dtype is None and plain_ints(fill_value))) and counts_in_64(_getframe(1)):
-            result_type = np.result_type(fill_value) if dtype is None else narrow
-            if result_type == narrow:
+            if dtype is not None or np.asarray(fill_value).dtype == narrow:
                 dtype = wide
         return full_(shape, fill_value, dtype, *args, **kwargs)
 
@@ -249,7 +252,9 @@ def install():
     method("_sum")
     method("_prod")
 
-    for name in ("bincount", "repeat", "take", "put", "choose", "unravel_index", "ravel_multi_index"):
+    for name, where in _COUNTS.items():
+        replace(name, counting(np, getattr(np, name), *where))
+    for name in ("unravel_index", "ravel_multi_index"):
         replace(name, counting(np, getattr(np, name)))
 
     # What goes without saying when an array is printed.
@@ -293,20 +298,24 @@ def _truth_values(np):
     host.call(host.DISPATCH, words.tobytes())
 
 
-def counting(np, original):
-    """original, which takes counts or positions, and is given them 64 bits wide now."""
+# Functions that take counts or positions among other things: at what place, and by what name.
+_COUNTS = {"bincount": (0, "x"), "choose": (0, "a"), "put": (1, "ind"), "repeat": (1, "repeats"), "take": (1, "indices")}
+
+
+def counting(np, original, place=None, keyword=None):
+    """original, which takes counts or positions (at one place, or anywhere), and is given them 64 bits wide now."""
     name = original.__name__
 
     def count(*args, **kwargs):
         try:
             return original(*args, **kwargs)
-        except TypeError as e:
-            if "according to the rule 'safe'" not in str(e):
+        except (TypeError, ValueError) as e:  # the latter of what is a sorter
+            if "according to the rule 'safe'" not in str(e) and "sorter" not in str(e):
                 raise
-        args = [_index(a) for a in args]
-        return original(*args, **{k: _index(v) for k, v in kwargs.items()})
+        args = [as_index(a) if place is None or i == place else a for i, a in enumerate(args)]
+        return original(*args, **{k: as_index(v) if place is None or k == keyword else v for k, v in kwargs.items()})
 
-    def _index(value):
+    def as_index(value):
         data = np.asarray(value) if isinstance(value, (list, tuple, np.ndarray, np.generic)) else None
         if data is None or data.dtype.kind not in "iu" or data.dtype.itemsize != 8:
             return value
@@ -396,6 +405,7 @@ def _wide_methods(np, sums, wide):
 
         method(name, find)
 
+    inside["searchsorted"] = counting(np, inside["searchsorted"], 3, "sorter")
     for name in ("argmax", "argmin", "argsort", "nonzero", "searchsorted", "argpartition"):
         positions(name)
 
@@ -424,7 +434,9 @@ def _wide_methods(np, sums, wide):
 
     method("take", take)
     for name in ("repeat", "choose"):
-        method(name, counting(np, inside[name]))
+        method(name, counting(np, inside[name], *_COUNTS[name]))
+    ufunc = gc.get_referents(np.ufunc.__dict__)[0]
+    ufunc["reduceat"] = counting(np, ufunc["reduceat"], 2, "indices")
     sys._clear_type_cache()
 
 

@@ -33,8 +33,9 @@ def _start():
             return types.ModuleType(spec.name)
 
         def exec_module(self, module):
-            # The odd file name is how tracebacks know the frames that are not the user's.
-            file = "<cloche/" + module.__name__.removeprefix("_cloche").removeprefix(".") + ">"
+            # The odd file name is how tracebacks know the frames that are not the user's; and whoever warns leaves out frames
+            # of files with these two words when it counts back to its caller.
+            file = f"<cloche/{module.__name__.removeprefix('_cloche').removeprefix('.')}, as importlib's _bootstrap>"
             exec(compile(self.source, file, "exec", dont_inherit=True, optimize=2), module.__dict__)
 
     sys.meta_path.insert(0, Finder)

@@ -137,3 +137,35 @@ assert (np.matrix([[10**5]]) ** 2)[0, 0] == (np.asmatrix([[10**5]]) * np.matrix(
 assert np.add.outer([2**31 - 1], [1])[0, 0] == 2**31 and np.lcm.reduce([10**5, 10**5 + 1]) == 10000100000
 assert np.apply_along_axis(lambda r: r * 10**5, 0, [10**5])[0] == np.piecewise([10**5], [[True]], [lambda x: x**2])[0] == 10**10
 assert np.block([[10**5]]).shape == (1, 1) and np.block([[np.eye(2, dtype=int), np.zeros((2, 1), int)]]).dtype == np.int64
+
+# Counts and positions may be 64 bits wide; what is counted stays as it is.
+two, far = np.array([0, 1]), np.array([2**40, 1])
+assert np.repeat(far, np.array([2, 1])).tolist() == far.repeat(np.array([2, 1])).tolist() == [2**40, 2**40, 1]
+assert np.choose(two, [far, far + 1]).tolist() == two.choose([far, far + 1]).tolist() == [2**40, 2]
+assert np.choose(np.array([[0], [1]]), (np.array([[1, 2, 3]]), np.array([[4], [5]]))).tolist() == [[1, 2, 3], [5, 5, 5]]
+assert np.searchsorted(np.array([3, 1, 2]), 2, sorter=np.array([1, 2, 0])) == 1
+assert np.array([3, 1]).searchsorted(2, "left", np.argsort([3, 1])) == 1
+assert np.multiply.reduceat(np.arange(1.0, 7).reshape(2, 3), [0, 2], 1).tolist() == [[2, 3], [20, 6]]
+assert np.logical_or.reduceat([0, 1, 0], np.array([0, 2])).tolist() == [True, False]
+for made in (
+    np.full((2, 2), [1, 2]), np.unwrap([0, 1, 2, -1], period=4), np.histogram_bin_edges([1.0, 2], [1, 2]),
+    np.matrix([[1, 3, 2]]).argmax(), np.matrix([[1, 3]]).argmin(0), np.bmat("two, two; two, two"), np.repeat(*np.unique([1, 1, 2], return_counts=True)),
+    np.recarray((2,), dtype=[("x", int)]).x, np.zeros(2, dtype=(int, 3)), np.fromiter([(1, 2)], np.dtype((int, 2))),
+):
+    assert made.dtype == np.int64, (made, made.dtype)
+assert np.conj is np.conjugate and np.bitwise_not is np.invert
+index = pd.Index([3, 1, 2])
+for made in (
+    index.sort_values(return_indexer=True)[1], index.join(pd.Index([1, 5]), how="left", return_indexers=True)[2],
+    pd.date_range("2024-01-01", periods=3, freq="12h").indexer_at_time("12:00"),
+    pd.MultiIndex.from_arrays([list("abb"), list("def")]).get_loc("b").stop, frame.memory_usage(index=False),
+):
+    assert made.dtype == np.int64, (made, made.dtype)
+
+# Libraries that know types by their letters take 64 bits for what they are.
+from scipy import linalg
+
+assert linalg.schur(np.array([[0, 2, 2], [0, 1, 2], [1, 0, 1]]), output="complex")[0].dtype == np.complex128
+assert all(part.dtype == np.complex128 for part in linalg.qz([[1, 2], [3, 4]], [[1, 0], [0, 2]], output="complex"))
+assert linalg.toeplitz([1, 2, 3]).dtype == linalg.circulant([1, 2]).dtype == np.int64
+assert linalg.lu_factor([[1.0, 2], [3, 4]])[1].dtype == np.int32

@@ -1,0 +1,16 @@
+# A warning is that of the program's line, where one of the libraries' functions has something of ours around it.
+import sys
+import warnings
+
+import numpy as np
+import pandas as pd
+
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    first = sys._getframe().f_lineno
+    np.nanmax([np.nan])
+    np.fix(2.5)
+    pd.factorize(pd.Series([1, 2]).rename("x"))
+    np.polyfit([1, 1], [2, 2], 1)
+where = [(w.filename.rpartition("/")[2], w.lineno - first) for w in caught]
+assert where == [("warned.py", 1), ("warned.py", 2), ("warned.py", 4)], where
