@@ -138,7 +138,7 @@ def _masked_and_records(np, widen):
     fillers["i"] = fillers["u"] = np.int64(fillers["i"])
     wide = np.dtype("i8")
 
-    def records(original):
+    def records(original, kind):
         def make(*args, **kwargs):
             result = original(*args, **kwargs)
             if not of_program(sys._getframe(1)) or _narrow(args) or _narrow(kwargs.values()) or result.dtype.names is None:
@@ -146,12 +146,13 @@ def _masked_and_records(np, widen):
             if kwargs.get("formats") is not None or not any(t.char == "l" for t, *_ in result.dtype.fields.values()):
                 return result
             fields = [(n, wide if (t := result.dtype[n]).char == "l" else t) for n in result.dtype.names]
-            return result.astype(np.dtype((np.record, fields)))
+            return result.astype(np.dtype((kind, fields)))
 
         return functools.update_wrapper(make, original)
 
     for name in ("array", "fromrecords", "fromarrays"):
-        setattr(np.rec, name, records(getattr(np.rec, name)))
+        setattr(np.rec, name, records(getattr(np.rec, name), np.record))
+    np.genfromtxt = records(np.genfromtxt, np.void)
     new = np.recarray.__new__
 
     def __new__(subtype, shape, dtype=None, *args, **kwargs):
@@ -236,11 +237,11 @@ def _kinds(*kinds):
 
 
 _SCIENCE = frozenset(
-    "scipy.linalg scipy.ndimage scipy.optimize scipy.signal scipy.special scipy.stats sklearn.datasets sklearn.metrics sklearn.model_selection".split()
+    "scipy.linalg scipy.ndimage scipy.optimize scipy.signal scipy.special scipy.stats sklearn.cluster sklearn.datasets sklearn.metrics sklearn.model_selection".split()
 )
 
 
-_NARROW_TOO = frozenset("label lu lu_factor qr qr_multiply".split())  # their positions
+_NARROW_TOO = frozenset("k_means label lu lu_factor qr qr_multiply spectral_clustering".split())  # their positions
 
 
 def _science(np, widen):

@@ -153,6 +153,9 @@ for made in (
     np.recarray((2,), dtype=[("x", int)]).x, np.zeros(2, dtype=(int, 3)), np.fromiter([(1, 2)], np.dtype((int, 2))),
 ):
     assert made.dtype == np.int64, (made, made.dtype)
+table = np.genfromtxt(io.StringIO("n,x\n1,2.5\n100000,3"), delimiter=",", names=True, dtype=None)
+assert table["n"].dtype == np.int64 and (table["n"] ** 2).tolist() == [1, 10**10] and table["x"].dtype == float
+assert np.genfromtxt(["1 2"], dtype="i4,i4").dtype[0] == np.int32
 assert np.conj is np.conjugate and np.bitwise_not is np.invert
 index = pd.Index([3, 1, 2])
 for made in (
@@ -169,3 +172,9 @@ assert linalg.schur(np.array([[0, 2, 2], [0, 1, 2], [1, 0, 1]]), output="complex
 assert all(part.dtype == np.complex128 for part in linalg.qz([[1, 2], [3, 4]], [[1, 0], [0, 2]], output="complex"))
 assert linalg.toeplitz([1, 2, 3]).dtype == linalg.circulant([1, 2]).dtype == np.int64
 assert linalg.lu_factor([[1.0, 2], [3, 4]])[1].dtype == np.int32
+
+from sklearn.cluster import dbscan, k_means, ward_tree
+
+points = [[1.0, 1], [1, 2], [9, 9], [9, 8]]
+assert all(part.dtype == np.int64 for part in (*dbscan(points, min_samples=1), ward_tree(points)[0]))
+assert k_means(points, 2, random_state=0)[1].dtype == np.int32
