@@ -198,6 +198,8 @@ _INSTEAD = {
     "plotly": "matplotlib or seaborn",
     "bokeh": "matplotlib or seaborn",
     "altair": "matplotlib or seaborn",
+    "pygraphviz": "networkx's own layouts, such as nx.kamada_kawai_layout or nx.multipartite_layout,",
+    "pydot": "networkx's own layouts, such as nx.kamada_kawai_layout or nx.multipartite_layout,",
     "cv2": "PIL (Pillow) or scipy.ndimage",
     "skimage": "PIL (Pillow) or scipy.ndimage",
     "imageio": "PIL (Pillow)",
@@ -403,12 +405,13 @@ def _network_hint(error):
 
 
 def _frames(error):
-    """The frames of a traceback, and of that of the reason that urllib gives."""
-    for part in (error, getattr(error, "reason", None)):
-        tb = getattr(part, "__traceback__", None)
+    """The frames of an error's traceback, and of those that it was raised for; urllib gives one as its reason."""
+    for _ in range(_MOST_CAUSES):
+        tb = getattr(error, "__traceback__", None)
         while tb is not None:
             yield tb.tb_frame
             tb = tb.tb_next
+        error = getattr(error, "reason", None) or getattr(error, "__context__", None)
 
 
 # Modules that load tables to try things on.

@@ -138,21 +138,30 @@ def _masked_and_records(np, widen):
     fillers["i"] = fillers["u"] = np.int64(fillers["i"])
     wide = np.dtype("i8")
 
-    def records(original, kind):
+    def fields_of(result, kind):
+        """A record array, with its fields of 32 bits as 64."""
+        if result.dtype.names is None or not any(t.char == "l" for t, *_ in result.dtype.fields.values()):
+            return result
+        fields = [(n, wide if (t := result.dtype[n]).char == "l" else t) for n in result.dtype.names]
+        return result.astype(np.dtype((kind, fields)))
+
+    def records(original):
         def make(*args, **kwargs):
             result = original(*args, **kwargs)
-            if not of_program(sys._getframe(1)) or _narrow(args) or _narrow(kwargs.values()) or result.dtype.names is None:
-                return result
-            if kwargs.get("formats") is not None or not any(t.char == "l" for t, *_ in result.dtype.fields.values()):
-                return result
-            fields = [(n, wide if (t := result.dtype[n]).char == "l" else t) for n in result.dtype.names]
-            return result.astype(np.dtype((kind, fields)))
+            named = _narrow(args) or _narrow(kwargs.values()) or kwargs.get("formats") is not None
+            return result if named or not of_program(sys._getframe(1)) else fields_of(result, np.record)
 
         return functools.update_wrapper(make, original)
 
     for name in ("array", "fromrecords", "fromarrays"):
-        setattr(np.rec, name, records(getattr(np.rec, name), np.record))
-    np.genfromtxt = records(np.genfromtxt, np.void)
+        setattr(np.rec, name, records(getattr(np.rec, name)))
+    genfromtxt_ = np.genfromtxt
+
+    def genfromtxt(fname, dtype=float, *args, **kwargs):
+        result = genfromtxt_(fname, spelt(dtype, wide), *args, **kwargs)
+        return fields_of(result, np.void) if dtype is None and of_program(sys._getframe(1)) else result
+
+    np.genfromtxt = functools.update_wrapper(genfromtxt, genfromtxt_)
     new = np.recarray.__new__
 
     def __new__(subtype, shape, dtype=None, *args, **kwargs):
