@@ -126,14 +126,16 @@ def _vectorize(np):
 
 
 def _masked_and_records(np, widen):
-    names = """append arange array asanyarray asarray choose column_stack compress compressed concatenate convolve correlate diag
-        diff dot dstack expand_dims filled fix_invalid getdata hstack indices inner intersect1d masked_all_like masked_equal
-        masked_greater masked_greater_equal masked_inside masked_invalid masked_less masked_less_equal masked_not_equal
-        masked_outside masked_values masked_where max median min nonzero ones_like outer power ptp ravel repeat reshape resize
-        setdiff1d sort squeeze stack transpose union1d unique vstack where zeros_like"""
+    names = """append arange argmax argmin argsort array asanyarray asarray choose clump_masked clump_unmasked column_stack compress
+        compressed concatenate convolve correlate count diag diff dot dstack expand_dims filled fix_invalid flatnotmasked_edges
+        getdata hstack indices inner intersect1d masked_all_like masked_equal masked_greater masked_greater_equal masked_inside
+        masked_invalid masked_less masked_less_equal masked_not_equal masked_outside masked_values masked_where max median min
+        nonzero notmasked_edges ones_like outer power ptp ravel repeat reshape resize setdiff1d sort squeeze stack transpose
+        union1d unique vstack where zeros_like"""
     for name in names.split():
         setattr(np.ma, name, handing_over(getattr(np.ma, name), widen))
 
+    _masked_class(np, widen)
     fillers = np.ma.core.default_filler
     fillers["i"] = fillers["u"] = np.int64(fillers["i"])
     wide = np.dtype("i8")
@@ -168,6 +170,25 @@ def _masked_and_records(np, widen):
         return new(subtype, shape, spelt(dtype, wide) if of_program(sys._getframe(1)) else dtype, *args, **kwargs)
 
     np.recarray.__new__ = functools.update_wrapper(__new__, new)
+
+
+def _masked_class(np, widen):
+    """The class of masked arrays, which programs also make arrays with, and its methods."""
+    masked = np.ma.MaskedArray
+    for name in "argmax argmin argsort count nonzero ptp".split():
+        setattr(masked, name, handing_over(getattr(masked, name), widen))
+    wide, new, view_ = np.dtype("i8"), masked.__new__, masked.view
+
+    def __new__(cls, data=None, mask=np.ma.nomask, dtype=None, *args, **kwargs):
+        if not of_program(sys._getframe(1)):
+            return new(cls, data, mask, dtype, *args, **kwargs)
+        result = new(cls, data, mask, spelt(dtype, wide), *args, **kwargs)
+        return result if _narrow((data, dtype)) else widen(result)
+
+    def view(self, dtype=None, type=None, fill_value=None):
+        return view_(self, spelt(dtype, wide) if of_program(sys._getframe(1)) else dtype, type, fill_value)
+
+    masked.__new__, masked.view = functools.update_wrapper(__new__, new), functools.update_wrapper(view, view_)
 
 
 def _in_c(kind):

@@ -64,7 +64,7 @@ def widener(np):
                 return scalar(value)
             result = value.astype(wide)
             if kind is not array and getattr(result, "_fill_value", None) is not None:
-                result._fill_value = None  # a masked array's, of its type
+                result.fill_value = value.fill_value  # a masked array's, of its type
             return result
         if kind is tuple or kind is list:
             return kind(map(widen, value))

@@ -178,3 +178,14 @@ from sklearn.cluster import dbscan, k_means, ward_tree
 points = [[1.0, 1], [1, 2], [9, 9], [9, 8]]
 assert all(part.dtype == np.int64 for part in (*dbscan(points, min_samples=1), ward_tree(points)[0]))
 assert k_means(points, 2, random_state=0)[1].dtype == np.int32
+
+# Masked arrays too, which keep what fills their gaps.
+gaps = np.ma.array([1, 2, 3], mask=[0, 1, 0], fill_value=-999)
+assert gaps.filled().tolist() == [1, -999, 3] and np.ma.masked_equal([1, 2], 2).fill_value == 2 and np.ma.array([1]).fill_value == 999999
+for made in (
+    np.ma.masked_array([1, 2], [0, 1]), np.ma.MaskedArray([10**5]) ** 2, gaps, gaps.argsort(), gaps.argmin(), gaps.nonzero()[0], gaps.count(axis=0),
+    np.ma.notmasked_edges(gaps), np.ma.array([1, 2]).view([("a", int)])["a"], np.ma.masked_array([1.5], dtype=int),
+):
+    assert made.dtype == np.int64, (made, made.dtype)
+assert np.ma.masked_array(np.array([1], "i4")).dtype == np.ma.masked_array([1], dtype="i4").dtype == np.int32
+assert np.ma.masked_array([1.5]).dtype == float and np.ma.MaskedArray(gaps).mask.tolist() == [False, True, False]
