@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cloche-dev/cloche/runtimes"
 )
@@ -31,6 +32,7 @@ func TestPrograms(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := open(t)
+			s.timeout = 20 * time.Minute // how long a program takes on a busy machine is not the matter
 			s.stdin = comments(source, "stdin")
 			r := s.turn(&runtimes.Turn{Source: string(source), Name: name + ".py"}).ok(t)
 			if want := comments(source, "stdout"); r.stdout != want {

@@ -480,18 +480,18 @@ func TestInterrupt(t *testing.T) {
 		interrupted        bool
 		line               int
 	}{
-		{"loop", "print('start')\nwhile True:\n    pass", "start\n", true, 0},
-		{"finally", "try:\n    while True: pass\nfinally:\n    print('cleaned')", "cleaned\n", true, 2},
-		{"caught", "try:\n    while True: pass\nexcept KeyboardInterrupt:\n    print('caught')", "caught\n", false, 0},
-		{"coroutine", "import asyncio\nasync def f():\n    try:\n        while True: await asyncio.sleep(0)\n    finally:\n        print('cancelled')\nasyncio.run(f())", "cancelled\n", true, 0},
-		{"busy coroutine", "import asyncio\nasync def f():\n    try:\n        while True: pass\n    finally:\n        print('cancelled')\nasyncio.run(f())", "cancelled\n", true, 4},
-		{"sleeping coroutine", "import asyncio\nasync def f():\n    try:\n        while True: await asyncio.sleep(0.001)\n    finally:\n        print('cancelled')\nawait f()", "cancelled\n", true, 0},
-		{"last value", "class R:\n    def __repr__(self):\n        while True: pass\nR()", "", true, 3},
+		{"loop", "print('start', flush=True)\nwhile True:\n    pass", "start\n", true, 0},
+		{"finally", "try:\n    print('start', flush=True)\n    while True: pass\nfinally:\n    print('cleaned')", "start\ncleaned\n", true, 3},
+		{"caught", "try:\n    print('start', flush=True)\n    while True: pass\nexcept KeyboardInterrupt:\n    print('caught')", "start\ncaught\n", false, 0},
+		{"coroutine", "import asyncio\nasync def f():\n    try:\n        print('start', flush=True)\n        while True: await asyncio.sleep(0)\n    finally:\n        print('cancelled')\nasyncio.run(f())", "start\ncancelled\n", true, 0},
+		{"busy coroutine", "import asyncio\nasync def f():\n    try:\n        print('start', flush=True)\n        while True: pass\n    finally:\n        print('cancelled')\nasyncio.run(f())", "start\ncancelled\n", true, 5},
+		{"sleeping coroutine", "import asyncio\nasync def f():\n    try:\n        print('start', flush=True)\n        while True: await asyncio.sleep(0.001)\n    finally:\n        print('cancelled')\nawait f()", "start\ncancelled\n", true, 0},
+		{"last value", "class R:\n    def __repr__(self):\n        print('start', flush=True)\n        while True: pass\nR()", "start\n", true, 4},
 		{"raised by itself", "raise KeyboardInterrupt", "", false, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := open(t)
-			s.timeout = 300 * time.Millisecond
+			s.timeout, s.afterOutput = 300*time.Millisecond, true
 			r := s.run(tt.code)
 			if r.Interrupted != tt.interrupted || r.stdout != tt.stdout {
 				t.Errorf("interrupted %v, stdout %q, stderr %q", r.Interrupted, r.stdout, r.stderr)
@@ -502,7 +502,7 @@ func TestInterrupt(t *testing.T) {
 			if tt.line != 0 && r.Error.Line != tt.line {
 				t.Errorf("line %d, want %d", r.Error.Line, tt.line)
 			}
-			s.timeout = 0
+			s.timeout, s.afterOutput = 0, false
 			if r := s.run("1 + 1").ok(t); r.value("text/plain") != "2" {
 				t.Errorf("the next turn gives %q", r.value("text/plain"))
 			}
