@@ -244,7 +244,10 @@ def _pandas(np, widen):
 
     def positions(self):
         found = indices.__get__(self)
-        return {k: widen(v) for k, v in found.items()} if of_program(sys._getframe(1)) else found
+        if of_program(sys._getframe(1)):
+            found = found.copy()  # of its own kind: a resampler's is a defaultdict
+            found.update((k, widen(v)) for k, v in found.items())
+        return found
 
     BaseGroupBy.indices = property(positions, doc=indices.__doc__)
 

@@ -165,6 +165,9 @@ for made in (
 ):
     assert made.dtype == np.int64, (made, made.dtype)
 
+groups = pd.Series(1, pd.date_range("2024-01-30", periods=3)).resample("MS").indices
+assert len(groups) == 2 and groups["none"] == []
+
 # Libraries that know types by their letters take 64 bits for what they are.
 from scipy import linalg
 
