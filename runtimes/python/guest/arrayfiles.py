@@ -6,6 +6,8 @@ import gc
 import os
 import sys
 
+from .ints import counts_in_64, spelt
+
 
 @contextlib.contextmanager
 def _opened(file, mode):
@@ -20,15 +22,19 @@ def _opened(file, mode):
 def install():
     import numpy as np
 
-    fromfile_ = np.fromfile
+    fromfile_, wide = np.fromfile, np.dtype("i8")
 
     def fromfile(file, dtype=float, count=-1, sep="", offset=0, *, like=None):
+        dtype = np.dtype(spelt(dtype, wide) if counts_in_64(sys._getframe(1)) else dtype)
+        if dtype.hasobject:
+            raise ValueError("Cannot read into object array")
+        if offset and sep:
+            raise TypeError("'offset' argument only permitted for binary files")
         with _opened(file, "rb") as opened:
             if offset:
                 opened.seek(offset, os.SEEK_CUR)
             if sep:
                 return np.fromstring(opened.read().decode(), dtype, count, sep=sep)
-            dtype = np.empty(0, dtype).dtype
             data = opened.read() if count < 0 else opened.read(count * dtype.itemsize)
             return np.frombuffer(data, dtype, len(data) // dtype.itemsize).copy()
 

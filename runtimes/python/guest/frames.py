@@ -1,4 +1,4 @@
-"""What pandas does twice, or finds out by way of exceptions, done once. The results are its own."""
+"""What pandas does twice, or finds out by way of exceptions, done once. The results are its own. And what it counts of frames."""
 
 import functools
 
@@ -6,6 +6,7 @@ import functools
 def install():
     _print_once()
     _know_names()
+    _count_frames()
 
 
 def _print_once():
@@ -43,3 +44,24 @@ def _know_names():
 
     functools.update_wrapper(find, ask)
     base.Registry.find = find
+
+
+def _count_frames():
+    """How far away a program is that is to be warned: pandas looks for the first frame that is not its own, which may be ours."""
+    from pandas.util import _exceptions
+
+    def find_stack_level():
+        import pandas
+
+        frame, own, level = inspect.currentframe(), os.path.dirname(pandas.__file__), 0
+        while frame:
+            if frame.f_code.co_filename.startswith(own):
+                level += 1
+            elif not frame.f_code.co_filename.startswith("<cloche/"):
+                break
+            frame = frame.f_back
+        return level
+
+    # In place, as many modules have it by name; the frame is pandas' own, as before.
+    original = _exceptions.find_stack_level
+    original.__code__ = find_stack_level.__code__.replace(co_filename=original.__code__.co_filename)

@@ -2,6 +2,7 @@
 in 64 bits (see ints)."""
 
 import functools
+import inspect
 import sys
 
 from .ints import NAMED, counts_in_64, of_program, spelt, widener
@@ -12,11 +13,12 @@ _CALCULATE = """bitwise_and bitwise_or bitwise_xor bitwise_not invert right_shif
     minimum gcd lcm matmul sign outer dot inner vdot tensordot kron cross convolve correlate diff polyval vander clip
     round around sort nanmax nanmin diag tril triu polyadd polymul polysub polyder resize copy max amax min amin flip
     roll transpose reshape trace tile append insert ptp cumulative_sum cumulative_prod partition
-    piecewise take choose ravel squeeze expand_dims broadcast_to pad rot90 swapaxes moveaxis split array_split fliplr flipud ediff1d""".split()
+    piecewise take choose ravel percentile quantile nanpercentile nanquantile squeeze expand_dims broadcast_to pad rot90 swapaxes moveaxis split array_split fliplr flipud ediff1d""".split()
+_UNASKED = frozenset(("dtype", "out"))  # without these a result's type was not asked for
 _LIKE = "zeros_like ones_like empty_like full_like repeat".split()
 _JOIN = "concatenate concat stack vstack hstack dstack column_stack meshgrid".split()
 _POSITIONS = """argmax argmin argsort searchsorted digitize nonzero flatnonzero argwhere count_nonzero lexsort argpartition
-    histogram histogram2d bincount unravel_index ravel_multi_index indices nanargmax nanargmin triu_indices tril_indices
+    histogram histogram2d bincount unravel_index ravel_multi_index nanargmax nanargmin triu_indices tril_indices
     diag_indices triu_indices_from tril_indices_from diag_indices_from ix_""".split()
 
 
@@ -44,6 +46,22 @@ def install(np, plain_ints, sums, wide):
             return made.astype(wide) if made.dtype.kind == "i" else value
         return value
 
+    def first_of(original):
+        """What a function's first argument is called."""
+        try:
+            return next(iter(inspect.signature(original).parameters))
+        except ValueError:
+            return None
+
+    def told(args, kwargs, first):
+        """The arguments with the first in its place, and int as 64 bits."""
+        if kwargs:
+            if not args and first in kwargs:
+                args = (kwargs.pop(first),)
+            if "dtype" in kwargs:
+                kwargs["dtype"] = spelt(kwargs["dtype"], wide)
+        return args
+
     def keep(name, wrapper, place=np):
         original = getattr(place, name, None)
         if original is None:
@@ -58,16 +76,19 @@ def install(np, plain_ints, sums, wide):
             continue
         if isinstance(original, np.ufunc):
             if original not in made:
-                made[original] = _Ufunc(original, wider, sums if name in ("add", "multiply") else None, np.asanyarray)
+                made[original] = _Ufunc(original, wider, sums if name in ("add", "multiply") else None, np.asanyarray, wide)
             setattr(np, name, made[original])
             continue
 
-        def calculate(*args, _original=original, **kwargs):
+        def calculate(*args, _original=original, _first=first_of(original), **kwargs):
+            if kwargs and of_program(getframe(1)):
+                args = told(args, kwargs, _first)
             if args and (type(args[0]) in _OWN or _is_truth(args[0])) and of_program(getframe(1)):
                 if all(_is_truth(a) for a in args if isinstance(a, (array, generic))):
                     # Counts and axes come behind; they may be of any width.
                     args = tuple(wider(a) if type(a) is not int or i == 0 else a for i, a in enumerate(args))
-                    return widen(_original(*args, **kwargs))
+                    result = _original(*args, **kwargs)
+                    return widen(result) if _UNASKED.isdisjoint(kwargs) else result
             return _original(*args, **kwargs)
 
         keep(name, calculate)
@@ -75,8 +96,8 @@ def install(np, plain_ints, sums, wide):
     for name in _JOIN:
         original = getattr(np, name, None)
 
-        def join(*args, _original=original, **kwargs):
-            if args and of_program(getframe(1)):
+        def join(*args, _original=original, _first=first_of(original), **kwargs):
+            if of_program(getframe(1)) and (args := told(args, kwargs, _first)):
                 if _original is _meshgrid:
                     args = tuple(map(wider, args))
                 elif type(args[0]) in (list, tuple):
@@ -100,13 +121,10 @@ def install(np, plain_ints, sums, wide):
     for name in _LIKE:
         original = getattr(np, name)
 
-        def like(first, *args, _original=original, **kwargs):
-            if counts_in_64(getframe(1)):
-                first = wider(first)
-                args = tuple(spelt(a, wide) if type(a) in NAMED else a for a in args)
-                if type(kwargs.get("dtype")) in NAMED:
-                    kwargs["dtype"] = spelt(kwargs["dtype"], wide)
-            return _original(first, *args, **kwargs)
+        def like(*args, _original=original, _first=first_of(original), **kwargs):
+            if counts_in_64(getframe(1)) and (args := told(args, kwargs, _first)):
+                args = (wider(args[0]), *(spelt(a, wide) if type(a) in NAMED else a for a in args[1:]))
+            return _original(*args, **kwargs)
 
         keep(name, like)
 
@@ -123,6 +141,7 @@ def install(np, plain_ints, sums, wide):
     def unique(*args, **kwargs):
         if not counts_in_64(getframe(1)):
             return unique_(*args, **kwargs)
+        args = told(args, kwargs, "ar")
         result = unique_(*map(wider, args[:1]), *args[1:], **kwargs)
         return (result[0], *map(widen, result[1:])) if type(result) is tuple else result
 
@@ -145,7 +164,7 @@ def install(np, plain_ints, sums, wide):
 
     def einsum(*args, **kwargs):
         if len(args) > 1 and type(args[0]) is str and of_program(getframe(1)):
-            args = (args[0], *map(wider, args[1:]))
+            args = (args[0], *map(wider, told(args[1:], kwargs, None)))
         return einsum_(*args, **kwargs)
 
     keep("einsum", einsum)
@@ -188,12 +207,14 @@ def install(np, plain_ints, sums, wide):
 class _Ufunc:
     """A ufunc that makes a program's own integers wide. All else is the ufunc's."""
 
-    def __init__(self, ufunc, wider, sums, asanyarray):
+    def __init__(self, ufunc, wider, sums, asanyarray, wide):
         self.__dict__.update(
-            _u=ufunc, _wider=wider, _sums=sums, _asanyarray=asanyarray, __wrapped__=ufunc, __doc__=ufunc.__doc__, __module__="numpy"
+            _u=ufunc, _wider=wider, _sums=sums, _asanyarray=asanyarray, _wide=wide, __wrapped__=ufunc, __doc__=ufunc.__doc__, __module__="numpy"
         )
 
     def __call__(self, *args, **kwargs):
+        if kwargs and kwargs.get("dtype") is int and counts_in_64(sys._getframe(1)):
+            kwargs["dtype"] = self._wide
         for a in args:
             if type(a) not in _OWN and not _is_truth(a):
                 return self._u(*args, **kwargs)
@@ -225,6 +246,8 @@ class _Ufunc:
         """Sums and products of a program's are 64 bits wide."""
         if of_program(sys._getframe(2)):
             array = self._wider(array)
+            if kwargs.get("dtype") is int:
+                kwargs["dtype"] = self._wide
             if self._sums is not None and len(args) < 2 and "dtype" not in kwargs and "out" not in kwargs:
                 array = self._asanyarray(array)
                 kwargs["dtype"] = self._sums.get(array.dtype.char)

@@ -62,7 +62,7 @@ def install():
     compile_ = importlib.machinery.SourceFileLoader.source_to_code
 
     def source_to_code(self, data, path, *args, **kwargs):
-        if str(path).startswith("/data/") and type(data) is bytes and any(w in data for w in (b"dtype", b"maxsize", b"intp")):
+        if str(path).startswith("/data/") and type(data) is bytes and any(w in data for w in _WORDS):
             tree = call(compile, data, path, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
             wide(tree)
             data = tree
@@ -72,12 +72,16 @@ def install():
     importlib.machinery.SourceFileLoader.source_to_code = source_to_code
 
 
-_CONCERN = re.compile(r"dtype[^\n]*(?:==|!=|\bin\b)|(?:==|!=|\bin\b)[^\n]*(?:dtype|\bint\b)|dtype\(|\bmaxsize\b|\bu?intp\b")
+_CONCERN = re.compile(r"dtype[^\n]*(?:==|!=|\bin\b)|(?:==|!=|\bin\b)[^\n]*(?:dtype|\bint\b)|dtype\(|\bmaxsize\b|\bu?intp\b|\.u?long\b")
 
 
 def concern(source):
     """Whether a source may compare dtypes or make one, or ask for sys.maxsize."""
-    return ("dtype" in source or "maxsize" in source or "intp" in source) and _CONCERN.search(source) is not None
+    wanted = "dtype" in source or "maxsize" in source or "intp" in source or ".long" in source or ".ulong" in source
+    return wanted and _CONCERN.search(source) is not None
+
+
+_WORDS = (b"dtype", b"maxsize", b"intp", b".long", b".ulong")
 
 
 def wide(tree):
@@ -85,8 +89,8 @@ def wide(tree):
     _Wide(any(map(_asks, ast.walk(tree)))).visit(tree)
 
 
-# numpy's integers that are as wide as a pointer.
-_POINTERS = dict(intp="int64", uintp="uint64")
+# numpy's integers that are as wide as the machine's words.
+_POINTERS = dict(intp="int64", uintp="uint64", long="int64", ulong="uint64")
 _MAXSIZE = 2**63 - 1
 # What is told a length, which C code has to hold: there what sys.maxsize gave is the machine's again. By name, the places
 # of lengths among the arguments, and the keyword.
@@ -134,7 +138,8 @@ class _Wide(ast.NodeTransformer):
         if isinstance(node.ops[0], (ast.Eq, ast.NotEq, ast.In, ast.NotIn)):
             sides = [node.left, *node.comparators]
             if any(map(_is_dtype, sides)):
-                sides = [side if _is_dtype(side) else _through(side) for side in sides]
+                known = _has_dtype if any(map(_has_dtype, sides)) else _is_dtype
+                sides = [side if known(side) else _through(side) for side in sides]
             else:
                 sides = [_through(side) if _names_int(side) else side for side in sides]
             node.left, *node.comparators = sides
@@ -184,10 +189,18 @@ def _is_sequence(node):
 
 
 def _is_dtype(node):
-    """Whether an expression is a dtype by its name."""
+    """Whether an expression is a dtype by its name, which may be a variable's."""
+    return _has_dtype(node) or isinstance(node, ast.Name) and node.id in _NAMES
+
+
+def _has_dtype(node):
+    """Whether an expression is something's dtype."""
     if isinstance(node, ast.Subscript):
-        node = node.value
-    return (node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")) in ("dtype", "dtypes")
+        return _is_dtype(node.value)
+    return isinstance(node, ast.Attribute) and node.attr in _NAMES
+
+
+_NAMES = ("dtype", "dtypes")
 
 
 def _names_int(node):

@@ -6,6 +6,7 @@ it leaves them for the program; an argument that is narrow already says that the
 
 import functools
 import gc
+import inspect
 import sys
 
 from .ints import after_import, counting, of_program, spelt, widener
@@ -18,7 +19,7 @@ def install(wider):
     _functions(np, widen)
     _linear_algebra(np, widen, wider)
     _indexing_tricks(np, widen)
-    _vectorize(np)
+    _vectorize(np, wider)
     _masked_and_records(np, widen)
     _random_states(np, widen)
     _pandas(np, widen)
@@ -36,16 +37,25 @@ def _narrow(values):
                 return True
             continue
         if kind is str:
-            if value in ("int32", "i4", "<i4", "intc"):
+            if not _SPELT_NARROW.isdisjoint(value.split(",")):
+                return True
+            continue
+        if kind is type:
+            if value.__name__ in _SPELT_NARROW:
                 return True
             continue
         dtype = getattr(value, "dtype", value)
-        if getattr(dtype, "char", "") in _NARROW or getattr(dtype, "__name__", "") in ("int32", "intc"):
+        if getattr(dtype, "char", "") in _NARROW:
+            return True
+        fields = getattr(dtype, "fields", None)
+        if type(fields) is _FIELDS and _narrow([field[0] for field in fields.values()]):
             return True
     return False
 
 
 _NARROW = frozenset(("l", "i"))
+_SPELT_NARROW = frozenset(("int32", "i4", "<i4", "intc"))
+_FIELDS = type(type.__dict__)  # what the fields of a record are in
 
 
 def handing_over(original, widen):
@@ -71,7 +81,7 @@ def _functions(np, widen):
         """asarray_chkfinite ascontiguousarray asfortranarray atleast_1d atleast_2d atleast_3d broadcast_arrays compress diagflat
         diagonal extract fix imag real real_if_close intersect1d matrix_transpose nan_to_num permute_dims require setdiff1d
         setxor1d union1d unique_all unique_counts unique_inverse unique_values asmatrix block
-        delete trim_zeros histogramdd histogram_bin_edges unwrap busday_count""",
+        delete trim_zeros histogramdd histogram_bin_edges unwrap busday_count indices""",
     )
     bmat_ = np.bmat
 
@@ -105,7 +115,7 @@ def _indexing_tricks(np, widen):
         kind.__getitem__ = handing_over(kind.__getitem__, widen)
 
 
-def _vectorize(np):
+def _vectorize(np, wider):
     """np.vectorize, where the function's first result decides, or the types that the program names."""
     wide, vectorize = np.dtype("i8"), np.vectorize
     init, decide = vectorize.__init__, vectorize._get_ufunc_and_otypes
@@ -116,7 +126,7 @@ def _vectorize(np):
         init(self, pyfunc, otypes, *args, **kwargs)
 
     def _get_ufunc_and_otypes(self, func, args):
-        ufunc, otypes = decide(self, func, args)
+        ufunc, otypes = decide(self, func, [wider(a) for a in args])
         if self.otypes is None and not _narrow(args):
             otypes = otypes.replace("l", "q")
         return ufunc, otypes
@@ -127,11 +137,11 @@ def _vectorize(np):
 
 def _masked_and_records(np, widen):
     names = """append arange argmax argmin argsort array asanyarray asarray choose clump_masked clump_unmasked column_stack compress
-        compressed concatenate convolve correlate count diag diff dot dstack expand_dims filled fix_invalid flatnotmasked_edges
+        compressed concatenate convolve correlate count count_masked diag diff dot dstack expand_dims filled fix_invalid flatnotmasked_edges
         getdata hstack indices inner intersect1d masked_all_like masked_equal masked_greater masked_greater_equal masked_inside
         masked_invalid masked_less masked_less_equal masked_not_equal masked_outside masked_values masked_where max median min
         nonzero notmasked_edges ones_like outer power ptp ravel repeat reshape resize setdiff1d sort squeeze stack transpose
-        union1d unique vstack where zeros_like"""
+        union1d unique vander vstack where zeros_like"""
     for name in names.split():
         setattr(np.ma, name, handing_over(getattr(np.ma, name), widen))
 
@@ -139,6 +149,8 @@ def _masked_and_records(np, widen):
     fillers = np.ma.core.default_filler
     fillers["i"] = fillers["u"] = np.int64(fillers["i"])
     wide = np.dtype("i8")
+    for name in "empty fromfunction identity ones zeros".split():
+        setattr(np.ma, name, _told_int(getattr(np.ma, name), wide))
 
     def fields_of(result, kind):
         """A record array, with its fields of 32 bits as 64."""
@@ -201,17 +213,20 @@ def _random_states(np, widen):
     inside = _in_c(np.random.RandomState)
     names = "binomial choice geometric hypergeometric logseries multinomial negative_binomial permutation poisson random_integers zipf"
     for name in names.split():
-        inside[name] = handing_over(counting(np, inside[name]), widen)
-        setattr(np.random, name, handing_over(counting(np, getattr(np.random, name)), widen))
+        counted = functools.partial(counting, np) if name not in ("choice", "permutation") else lambda original: original
+        inside[name] = handing_over(counted(inside[name]), widen)
+        setattr(np.random, name, handing_over(counted(getattr(np.random, name)), widen))
     wide, randint_ = np.dtype("i8"), inside["randint"]
 
     def randint(self, low, high=None, size=None, dtype=int):
-        if dtype is int and of_program(sys._getframe(1)):
+        if spelt(dtype, wide) is not dtype and of_program(sys._getframe(1)):
             drawn = randint_(self, low, high, size, wide)
-            return drawn if size is not None or drawn.ndim else int(drawn)
+            return drawn if size is not None or drawn.ndim or dtype is not int else int(drawn)
         return randint_(self, low, high, size, dtype)
 
     inside["randint"] = functools.update_wrapper(randint, randint_)
+    generator = _in_c(np.random.Generator)
+    generator["integers"] = _told_int(generator["integers"], wide)
     sys._clear_type_cache()
 
 
@@ -237,6 +252,13 @@ def _pandas(np, widen):
             for name in names:
                 if name in vars(kind):
                     setattr(kind, name, handing_over(vars(kind)[name], widen))
+
+    # What pandas does itself when it is told a function of numpy: it has them as they were when it was imported.
+    known = pandas.core.common._cython_table
+    for function, name in list(known.items()):
+        ours = getattr(np, function.__name__, None)
+        if inspect.unwrap(ours) is inspect.unwrap(function):
+            known[ours] = name
 
     for kind in (base.IndexOpsMixin, ExtensionArray, pandas.DataFrame):
         kind.to_numpy = _told_int(kind.to_numpy, np.dtype("i8"))

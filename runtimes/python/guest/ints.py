@@ -20,15 +20,22 @@ def of_program(frame):
     return names.get("__name__") == "__main__" or str(names.get("__file__", "")).startswith("/data/")
 
 
-# Libraries whose compiled parts are given np.intp by name, so that arrays of int may be wide in them too.
+# Libraries whose compiled parts are given np.intp by name, so that arrays of int may be wide in them too; and what has no
+# compiled parts.
 _LIBRARIES = frozenset("networkx patsy scipy seaborn sklearn statsmodels sympy".split())
+_MODULES = frozenset("pandas.core.common numpy.ma.core numpy.ma.extras numpy.ma.mrecords".split())
 
 
 def counts_in_64(frame):
     """Whether arrays of int that a frame makes are 64 bits wide: the program's, and those of _LIBRARIES."""
-    return of_program(frame) or str(frame.f_globals.get("__name__")).partition(".")[0] in _LIBRARIES
+    if of_program(frame):
+        return True
+    name = str(frame.f_globals.get("__name__"))
+    return name.partition(".")[0] in _LIBRARIES or name in _MODULES
 
 
+_NONE = object()
+_BOUNDS = frozenset(("start", "stop", "step"))
 NAMED = frozenset((type, str))
 _SPELLINGS = NAMED | {list, dict, tuple}
 _SPELT = frozenset((int, "int", "int_", "intp", "long"))
@@ -151,7 +158,11 @@ def install():
     def converter(name):
         original = getattr(np, name)
 
-        def convert(object, dtype=None, *args, **kwargs):
+        def convert(object=_NONE, dtype=None, *args, **kwargs):
+            if object is _NONE:
+                if "a" not in kwargs:
+                    return original(*args, **kwargs)
+                object = kwargs.pop("a")
             if dtype is None:
                 result = original(object, dtype, *args, **kwargs)
                 if result.dtype is narrow and plain_ints(object) and counts_in_64(_getframe(1)):
@@ -169,11 +180,19 @@ def install():
 
     arange_ = np.arange
 
-    def arange(*args, dtype=None, **kwargs):
-        if (type(dtype) in NAMED and dtype in _SPELT) or (dtype is None and all(type(a) is int for a in args[:3]) and not kwargs):
-            if len(args) < 4 and counts_in_64(_getframe(1)):
-                dtype = wide
-        return arange_(*args, dtype=dtype, **kwargs) if dtype is not None else arange_(*args, **kwargs)
+    ints = frozenset((int,))
+
+    def arange(*args, **kwargs):
+        if len(args) == 4:
+            *args, kwargs["dtype"] = args
+        dtype = kwargs.get("dtype")
+        if dtype is None:
+            whole = ints.issuperset(map(type, args)) and (not kwargs or ints.issuperset(type(kwargs[k]) for k in _BOUNDS & kwargs.keys()))
+        else:
+            whole = type(dtype) in NAMED and dtype in _SPELT
+        if whole and counts_in_64(_getframe(1)):
+            kwargs["dtype"] = wide
+        return arange_(*args, **kwargs)
 
     replace("arange", arange)
 
@@ -217,6 +236,10 @@ def install():
         frombuffer=1,
         fromfile=1,
         genfromtxt=1,
+        nansum=2,
+        nanprod=2,
+        nancumsum=2,
+        nancumprod=2,
     ).items():
         maker(name, position)
 
@@ -231,6 +254,8 @@ def install():
                     kind = type(a)
                 if kind is np.ndarray:
                     dtype = sums.get(a.dtype.char)
+            elif type(dtype) in NAMED:
+                dtype = spelt(dtype, wide)
             return original(a, axis, dtype, out, *args, **kwargs)
 
         replace(name, reduce, *places)
@@ -244,6 +269,8 @@ def install():
         def reduce(a, axis=None, dtype=None, out=None, *args, **kwargs):
             if dtype is None and out is None:
                 dtype = sums.get(a.dtype.char)
+            elif type(dtype) in NAMED:
+                dtype = spelt(dtype, wide)
             return original(a, axis, dtype, out, *args, **kwargs)
 
         setattr(_methods, name, reduce)
@@ -264,9 +291,9 @@ def install():
     randint_ = np.random.randint
 
     def randint(low, high=None, size=None, dtype=int):
-        if dtype is int and of_program(_getframe(1)):
+        if spelt(dtype, wide) is not dtype and of_program(_getframe(1)):
             drawn = randint_(low, high, size, wide)
-            return drawn if size is not None or drawn.ndim else int(drawn)
+            return drawn if size is not None or drawn.ndim or dtype is not int else int(drawn)
         return randint_(low, high, size, dtype)
 
     functools.update_wrapper(randint, randint_)
@@ -322,7 +349,7 @@ def counting(np, original, place=None, keyword=None):
         small = data.astype(np.intp)
         if not np.array_equal(small, data):
             raise TypeError(f"{name}: the values do not fit into 32 bits")
-        return small if data.ndim else int(data)
+        return small if data.ndim or value is data else int(data)
 
     return functools.update_wrapper(count, original)
 
@@ -334,14 +361,22 @@ def _is_narrow(dtype):
 def _wide_types(np, wide):
     """What is told of the type int."""
     getframe = sys._getframe
+    narrow = np.dtype("i4")
+
+    def of_none(value):
+        """Whether a value is Python's own integer, or of truth values."""
+        return type(value) in (int, bool) or value is np.bool or getattr(value, "dtype", value) == np.dtype("?")
 
     def asker(name):
         original = getattr(np, name)
 
         def ask(*args, **kwargs):
-            if any(a is int for a in args) and counts_in_64(getframe(1)):
-                args = [wide if a is int else a for a in args]
-            return original(*args, **kwargs)
+            if any(type(a) in NAMED for a in args) and counts_in_64(getframe(1)):
+                args = [spelt(a, wide) for a in args]
+            result = original(*args, **kwargs)
+            if result is narrow and all(map(of_none, args)) and counts_in_64(getframe(1)):
+                return wide
+            return result
 
         functools.update_wrapper(ask, original)
         setattr(np, name, ask)
@@ -354,7 +389,7 @@ def _wide_types(np, wide):
         __module__ = "numpy"
 
         def __init__(self, int_type):
-            super().__init__(wide if int_type is int and counts_in_64(getframe(1)) else int_type)
+            super().__init__(spelt(int_type, wide) if counts_in_64(getframe(1)) else int_type)
 
     np.iinfo = iinfo
 
@@ -383,10 +418,10 @@ def _wide_methods(np, sums, wide):
     view_ = np.ndarray.view
 
     def view(self, /, *args, **kwargs):
-        if of_program(getframe(1)):
-            args = tuple(spelt(a, wide) if type(a) in _SPELLINGS else a for a in args)
-            if type(kwargs.get("dtype")) in _SPELLINGS:
-                kwargs["dtype"] = spelt(kwargs["dtype"], wide)
+        if args and (meant := spelt(args[0], wide)) is not args[0] and counts_in_64(getframe(1)):
+            args = (meant, *args[1:])
+        elif "dtype" in kwargs and counts_in_64(getframe(1)):
+            kwargs["dtype"] = spelt(kwargs["dtype"], wide)
         return view_(self, *args, **kwargs)
 
     method("view", view)
@@ -395,6 +430,10 @@ def _wide_methods(np, sums, wide):
         original = inside[name]
 
         def find(self, /, *args, **kwargs):
+            out = kwargs.get("out")
+            if out is not None and getattr(out, "dtype", None) is wide:
+                out[...] = original(self, *args, **{**kwargs, "out": None})
+                return out
             result = original(self, *args, **kwargs)
             if of_program(getframe(1)):
                 if type(result) is tuple:
@@ -415,6 +454,8 @@ def _wide_methods(np, sums, wide):
         def accumulate(self, /, axis=None, dtype=None, out=None):
             if dtype is None and out is None:
                 dtype = sums.get(self.dtype.char)
+            elif type(dtype) in NAMED:
+                dtype = spelt(dtype, wide)
             return original(self, axis, dtype, out)
 
         method(name, accumulate)
@@ -435,6 +476,7 @@ def _wide_methods(np, sums, wide):
     method("take", take)
     for name in ("repeat", "choose"):
         method(name, counting(np, inside[name], *_COUNTS[name]))
+    method("put", counting(np, inside["put"], 1, "indices"))
     ufunc = gc.get_referents(np.ufunc.__dict__)[0]
     ufunc["reduceat"] = counting(np, ufunc["reduceat"], 2, "indices")
     sys._clear_type_cache()

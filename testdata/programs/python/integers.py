@@ -192,3 +192,117 @@ for made in (
     assert made.dtype == np.int64, (made, made.dtype)
 assert np.ma.masked_array(np.array([1], "i4")).dtype == np.ma.masked_array([1], dtype="i4").dtype == np.int32
 assert np.ma.masked_array([1.5]).dtype == float and np.ma.MaskedArray(gaps).mask.tolist() == [False, True, False]
+# Where positions or counts of 64 bits are told, the numbers beside them stay as they are, in the same array.
+large, at = np.arange(5) * 10**12, np.array([1, 3])
+assert np.repeat(large, np.arange(5) % 2).tolist() == large.repeat(np.arange(5) % 2).tolist() == [10**12, 3 * 10**12]
+assert np.repeat(np.int32([1, 2]), [np.int64(1), np.int64(2)]).dtype == np.int32
+assert np.choose(at // 3, [large[:2], large[3:]]).tolist() == [0, 4 * 10**12]
+assert np.choose(1, [large[0], large[4]]) == 4 * 10**12 and np.add.reduceat(large, at).tolist() == [3 * 10**12, 7 * 10**12]
+assert np.bincount(at, weights=large[at]).tolist() == [0, 10**12, 0, 3 * 10**12]
+np.put(large, at, 7), large.put(at - 1, [8, 9])
+assert large.tolist() == [8, 7, 9, 7, 4 * 10**12]
+where = np.zeros(2, int)
+assert np.argmax([[1, 2], [4, 3]], axis=0, out=where) is where and where.tolist() == [1, 1]
+assert np.array([[1, 2], [4, 3]]).argmin(axis=1, out=where) is where and where.tolist() == [0, 1]
+
+# Narrow fields of records that a program asked for stay narrow.
+asked = np.array([(1, 0.5)], dtype=[("a", "i4"), ("b", "f8")])
+for made in (np.rec.array(asked), np.rec.array([(1, 0.5)], dtype=asked.dtype), np.rec.array([(1, 0.5)], dtype="<i4,<f8")):
+    assert made.dtype[0] == np.int32, made.dtype
+assert np.rec.array(np.ones(2, "f4,i4")).view("f8").view("f4,i4").dtype[1] == np.int32
+assert np.rec.fromrecords([(1, "a")]).dtype[0] == np.int64
+
+# Types of Python's own integers, and numbers that are drawn as int.
+assert np.result_type(1, 2) == np.result_type(True, 3) == np.result_type(np.bool, 1) == np.int64
+assert np.result_type(1, np.int32(2)) == np.int32 and np.result_type(1, np.int8) == np.int8 and np.result_type(True) == bool
+assert np.random.default_rng(0).integers(0, 2**40, 2, dtype=int).dtype == np.int64
+assert np.random.default_rng(0).integers(0, 10, 3, dtype="int").tolist() == np.random.default_rng(0).integers(0, 10, 3).tolist() == [8, 6, 5]
+
+# Masked arrays, and columns of texts.
+lone = np.ma.array([2**31 - 1, 5], mask=[False, True])
+for made in (
+    np.ma.masked_array([1]), np.ma.MaskedArray([1]), np.ma.zeros(1, dtype=int), np.ma.ones(1, int), np.ma.empty(1, dtype="int"),
+    np.ma.identity(2, dtype=int), np.ma.masked_all(1, dtype=int), np.ma.add([2**31 - 1], [1]) - 1, np.ma.vander([1, 2]), lone + 1,
+    lone.argsort(), lone.argmin(), lone.reshape(1, 2).count(axis=0), np.ma.count(lone.reshape(1, 2), axis=0), *lone.nonzero(),
+    np.ma.argmax([1, 2]), np.ma.array([1.5]).astype(int), np.ma.array([1.5], dtype=int),
+):
+    assert made.dtype == np.int64, (made, made.dtype)
+assert np.ma.multiply([10**5], [10**5])[0] == np.ma.dot([[10**5]], [[10**5]])[0, 0] == 10**10
+assert np.ma.array([(1, 2.5)], dtype=[("a", int), ("b", float)]).dtype["a"] == np.int64
+assert repr(np.ma.array(np.int32([1, 2]), mask=[0, 1])).endswith("fill_value=np.int64(999999),\n            dtype=int32)")
+table = np.genfromtxt(["a,b,c", "1,5000000000,0.5"], delimiter=",", dtype=None, names=True)
+assert [table.dtype[name] for name in "abc"] == [np.int64, np.int64, float] and table["b"] == 5 * 10**9
+assert np.ma.array([3, 1, 3]).view([("a", int)]).dtype["a"] == np.array([1], dtype=np.long).dtype == np.dtype(np.long) == np.int64
+assert np.ma.array([(1, 2)], dtype=[("a", int), ("b", int)]).view([("a", "int"), ("b", float)]).shape == (1,)
+assert np.array([1], dtype=np.ulong).dtype == np.uint64
+
+# Arguments by name, and dtypes that are told as int.
+for made in (
+    np.asarray(a=[1]), np.asanyarray(a=[1], dtype=int), np.zeros_like(a=[1]), np.full_like(a=[1], fill_value=3),
+    np.ones_like(a=[1.5], dtype=int), np.empty_like(prototype=[1]), np.repeat(a=[1], repeats=2), np.arange(start=0, stop=5),
+    np.arange(0, stop=5, step=2), np.arange(stop=3), np.arange(0, 5, 1, int), np.arange(0, 5, 1, None), np.full(2, [3]),
+    np.full((2, 2), range(2)), np.append(arr=[1], values=3), np.diff(a=[1, 2]), np.insert(arr=[1], obj=0, values=5),
+    np.stack(arrays=([1], [2])), np.vstack(tup=([1], [2])), np.unique(ar=[1, 2]), np.sort(a=[2, 1]), np.tile(A=[1], reps=2),
+    np.roll(a=[1, 2], shift=1), np.clip(a=[1, 2], a_min=0, a_max=1), np.concatenate(([1], [2]), dtype=int),
+    np.random.randint(0, 5, 3, "int"), np.percentile([1, 2, 3], 50, method="nearest"),
+):
+    assert made.dtype == np.int64, (made, made.dtype)
+assert np.full(2, [2**40]).tolist() == [2**40] * 2 and np.full(2, 2.5).dtype == float and np.arange(0, stop=2.5).dtype == float
+most = np.array([2**31 - 1, 1])
+for total in (
+    most.sum(dtype=int), most.sum(dtype="int"), np.sum(most, dtype=int), np.add.reduce(most, dtype=int), np.nansum(most, dtype=int),
+    most.cumsum(dtype=int)[-1], np.cumsum(most, dtype=int)[-1], np.add(most[0], [1], dtype=int)[0], np.einsum("i->", most, dtype=int),
+    np.trace(np.diag(most), dtype=int), np.nancumsum(most, dtype=int)[-1], np.sum(a=[2**31 - 1], initial=1),
+):
+    assert total == 2**31 and total.dtype == np.int64, (total, total.dtype)
+assert most.prod(dtype=int) == np.prod(most, dtype=int) == 2**31 - 1 and np.vectorize(lambda x: x * 2**31)([1])[0] == 2**31
+assert np.promote_types("int", "i2") == np.int64 and np.can_cast("i8", "int") and np.iinfo("int").max == 2**63 - 1
+assert np.sum(np.float32([0.5]), dtype=np.float32).dtype == np.float32 and np.add(1, 2, dtype="f4").dtype == np.float32
+
+# What pandas takes a program's lists for: labels of 64 bits, in what it makes of them and in what it says.
+series = pd.Series([1, 2, 3])
+assert series.groupby([0, 0, 1]).sum().index.dtype == series.to_frame().groupby([0, 0, 1]).sum().index.dtype == np.int64
+try:
+    series.to_frame().loc[[7, 9, 12]]
+except KeyError as e:
+    assert "Index([7, 9, 12], dtype='int64')" in str(e), e
+else:
+    raise AssertionError("there are no such labels")
+
+# Narrow where the program says so.
+into = np.zeros(2, np.int32)
+for made in (
+    np.indices((2, 3), dtype=np.int32), np.trace([[1, 2], [3, 4]], dtype=np.int32), np.cumulative_sum([1, 2], dtype=np.int32),
+    np.take([1, 2], [0, 1], out=into), np.concatenate(([1], [2]), dtype=np.int32), np.add([1], [2], dtype=np.int32),
+    np.sum([1, 2], dtype=np.int32), np.zeros_like([1], dtype=np.int32), np.full(2, [3], np.int32), np.arange(3, dtype=np.int32),
+    np.fromfunction(lambda i: i, (2,), dtype=np.int32), np.linspace(0, 4, 5, dtype=np.int32), np.eye(2, dtype="i4"),
+    np.stack(([1], [2]), dtype=np.int32), np.random.randint(0, 5, 2, np.int32),
+    np.random.default_rng(0).integers(0, 5, 2, dtype=np.int32), np.ma.zeros(2, dtype=np.int32), np.ma.array([1], dtype=np.int32),
+):
+    assert made.dtype == np.int32, (made, made.dtype)
+assert np.take([1, 2], [0, 1], out=into) is into and np.indices((2,)).dtype == np.indices((2,), dtype=int).dtype == np.int64
+for made in (*pd.RangeIndex(3).join(pd.Index([2, 5]), how="outer", return_indexers=True)[1:], pd.Index([3, 1]).sort_values(return_indexer=True)[1]):
+    assert made.dtype == np.int64, (made, made.dtype)
+for dtype in (int, "int64", np.int64, np.dtype("i8")):
+    assert np.array([1]).dtype == dtype and pd.Series([1]).dtype == dtype and not np.float64(1).dtype == dtype
+unsorted = np.array([3, 1, 2])
+for order in (unsorted.argsort(), np.argsort(unsorted).tolist(), np.argsort(unsorted).astype(np.int32)):
+    assert np.searchsorted(unsorted, [2, 4], sorter=order).tolist() == unsorted.searchsorted([2, 4], sorter=order).tolist() == [1, 3]
+assert pd.Series(unsorted).searchsorted(2, sorter=unsorted.argsort()) == 1
+
+# Files of numbers: int is 64 bits wide, and a dtype may be an array itself.
+np.arange(12, dtype="i8").tofile("numbers.bin")
+assert np.fromfile("numbers.bin", int).tolist() == np.fromfile("numbers.bin", dtype="int").tolist() == list(range(12))
+assert np.fromfile("numbers.bin", "(3,2)i8").shape == (2, 3, 2) and np.fromfile("numbers.bin", "(3,2)i8", count=1).shape == (1, 3, 2)
+for wrong, told in ((dict(dtype=object), ValueError), (dict(sep=",", offset=1), TypeError)):
+    try:
+        np.fromfile("numbers.bin", **wrong)
+    except told:
+        pass
+    else:
+        raise AssertionError(wrong)
+
+# pandas knows numpy's functions as numpy has them.
+floats = pd.Series([1.0, 2.0])
+assert floats.apply([np.sum, np.prod]).to_dict() == {"sum": 3, "prod": 2} and floats.apply({"a": np.sum, "b": np.max}).to_dict() == {"a": 3, "b": 2}
+assert floats.to_frame("x").agg({"x": [np.min, np.nanmax]})["x"].tolist() == [1, 2]
