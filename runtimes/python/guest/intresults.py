@@ -173,7 +173,9 @@ def _masked_and_records(np, widen):
 
     def genfromtxt(fname, dtype=float, *args, **kwargs):
         result = genfromtxt_(fname, spelt(dtype, wide), *args, **kwargs)
-        return fields_of(result, np.void) if dtype is None and of_program(sys._getframe(1)) else result
+        if dtype is not None or not of_program(sys._getframe(1)):
+            return result
+        return fields_of(result, np.void) if isinstance(result, np.ndarray) else widen(result)  # a list of columns
 
     np.genfromtxt = functools.update_wrapper(genfromtxt, genfromtxt_)
     new = np.recarray.__new__

@@ -51,7 +51,7 @@ def spelt(dtype, wide):
         return wide if dtype in _SPELT else "u8" if dtype in _UNSIGNED else dtype
     if kind is list:
         return [(f[0], spelt(f[1], wide), *f[2:]) if type(f) is tuple and len(f) > 1 else f for f in dtype]
-    if kind is tuple and len(dtype) == 2:  # a type and its shape
+    if kind is tuple and len(dtype) == 2 and type(dtype[1]) in (int, tuple):  # a type and its shape
         return spelt(dtype[0], wide), dtype[1]
     if kind is dict:
         return {k: [spelt(f, wide) for f in v] if k == "formats" else v for k, v in dtype.items()}
