@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -50,6 +51,9 @@ func answerBadly(c net.Conn) {
 		io.WriteString(c, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n")
 	case "/garbage":
 		io.WriteString(c, "this is no HTTP\r\n\r\n")
+	case "/late":
+		time.Sleep(1500 * time.Millisecond)
+		io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nlate")
 	case "/slow-body":
 		io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nfirst")
 		io.Copy(io.Discard, b) // until the client leaves
@@ -95,6 +99,19 @@ async def main():
 asyncio.run(main())
 with urllib.request.urlopen(BASE + "/slow-body", timeout=60) as r:
     print(r.status, r.read(5))
+# What it may take to connect is apart from what an answer may take.
+def late(connect, read):
+    c = http.client.HTTPConnection(BASE[7:], timeout=connect)
+    c.request("GET", "/late" if read > connect else "/slow")
+    c.sock.settimeout(read)
+    return c.getresponse().read()
+for connect, read in ((1, 60), (60, 0.2)):
+    what = BASE + ("/late" if read > connect else "/slow")
+    print(*[name(f) for f in (
+        lambda: requests.get(what, timeout=(connect, read)).content,
+        lambda: httpx.get(what, timeout=httpx.Timeout(connect, read=read)).content,
+        lambda: late(connect, read),
+    )])
 `})
 	want := `/close RemoteDisconnected ConnectionError RemoteProtocolError ProtocolError
 /cut IncompleteRead ChunkedEncodingError RemoteProtocolError ProtocolError
@@ -107,6 +124,8 @@ nobody ConnectionRefusedError ConnectionError ConnectError NewConnectionError
 https SSLError SSLError ConnectError SSLError
 RemoteProtocolError RemoteProtocolError RemoteProtocolError ReadTimeout ConnectError ConnectError ConnectionRefusedError
 200 b'first'
+b'late' b'late' b'late'
+ReadTimeout ReadTimeout TimeoutError
 `
 	if d := cmp.Diff(want, res.Stdout); d != "" {
 		t.Errorf("stdout (-want +got):\n%s%s", d, res.Stderr)

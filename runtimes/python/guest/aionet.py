@@ -144,8 +144,8 @@ class Transport(asyncio.Transport):
     async def _fetch(self, head, body):
         try:
             try:
-                reply = await calls.ask(host.FETCH, calls.payload({**head, "async": True}, body))
-                answer = wire.as_http(head["method"], reply, None)
+                reply = await calls.ask(host.FETCH, calls.payload(head, body))
+                answer = wire.as_http(head["method"], reply)
             except host.Refused as e:
                 answer = wire.ended(e)
             self._answer = answer

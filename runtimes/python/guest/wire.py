@@ -1,7 +1,7 @@
 """HTTP as the bytes of a connection: requests are read back out of what a program's library has written, and handed to the host in
 one frame each; answers are written as HTTP again.
 
-Request: {method, url, headers: [[name, value]], redirect: "manual", timeout_ms?, coded: true, body: {"$bytes": n}?},
+Request: {method, url, headers: [[name, value]], redirect: "manual", coded: true, async: true, body: {"$bytes": n}?},
 and the body. Reply: {status, statusText, headers, url, redirected, stream?}, and what there is of the body. Each is a length
 (u32, little endian), as many bytes of JSON, then the body. The rest of a body is asked for by the number of its stream, as
 the program reads it.
@@ -10,18 +10,17 @@ the program reads it.
 import errno
 import sys
 from json import loads
+from time import monotonic
 
 from . import calls, host
 
 CLOSED = "the network is closed in this sandbox"
 
 
-def _request(method, url, headers, body, timeout):
-    head = {"method": method, "url": url, "headers": headers, "redirect": "manual", "coded": True}
+def _request(method, url, headers, body):
+    head = {"method": method, "url": url, "headers": headers, "redirect": "manual", "coded": True, "async": True}
     if body:
         head["body"] = {"$bytes": len(body)}
-    if timeout:
-        head["timeout_ms"] = _milliseconds(timeout)
     return head
 
 
@@ -94,8 +93,8 @@ class Incoming:
     """Bytes that have come, and those that the host still has. With chunked they are given in chunks, so that an end
     that came too early is none."""
 
-    def __init__(self, data=b"", stream=0, timeout=None, chunked=False):
-        self._data, self._at, self._stream, self._timeout = data, 0, stream, timeout
+    def __init__(self, data=b"", stream=0, chunked=False):
+        self._data, self._at, self._stream, self.timeout = data, 0, stream, None
         self._chunked = chunked
 
     def read(self, size=-1):
@@ -117,8 +116,8 @@ class Incoming:
 
     def _header(self, size):
         head = {"id": self._stream, "max": min(max(size, 1 << 16), 1 << 20)}
-        if self._timeout:
-            head["timeout_ms"] = _milliseconds(self._timeout)
+        if self.timeout:
+            head["timeout_ms"] = _milliseconds(self.timeout)
         return head
 
     def _ask(self, size):
@@ -167,14 +166,22 @@ def ended(refused):
     return Incoming(_ENDED[refused.name])
 
 
+_SOON = 1  # second, in which a host has refused what it refuses
+
+
 class Exchange:
-    """Requests that are written, each answered once it is whole."""
+    """Requests that are written, each answered once it is whole.
+
+    How long an answer may take is known when it is read: libraries set one timeout to connect and send, and then another.
+    """
 
     def __init__(self, peer):
         self.peer, self.scheme, self.timeout = peer, "http", None
         self._out = bytearray()
         self._in = Incoming()
         self._error = None
+        self._call = 0  # that goes on
+        self._sent = self._took = 0  # when it was made, and how long its answer took
 
     def write(self, data):
         self.put(data)
@@ -193,33 +200,61 @@ class Exchange:
         if not _whole(self._out):
             return None
         request, self._out = bytes(self._out), bytearray()
-        return _parse(self.scheme, self.peer, request, self.timeout)
+        return _parse(self.scheme, self.peer, request)
 
     def _make(self):
         request, self._out = bytes(self._out), bytearray()
         self._in.close()
         try:
-            head, body = _parse(self.scheme, self.peer, request, self.timeout)
-            try:
-                reply = host.call(host.FETCH, calls.payload(head, body))
-                self._in = as_http(head["method"], reply, self.timeout)
-            except host.Refused as e:
-                self._in = ended(e)
-        except TimeoutError as e:
-            self._error = e  # told to whoever reads the answer, as elsewhere
+            head, body = _parse(self.scheme, self.peer, request)
         except OSError as e:
             self._error = e
             raise
 
+        def take(reply):
+            self._call, self._took = 0, monotonic() - self._sent
+            try:
+                self._in = ended(reply) if isinstance(reply, host.Refused) else as_http(head["method"], reply)
+            except OSError as e:
+                self._error = e
+
+        self._sent = monotonic()
+        try:
+            self._call = calls.start(host.FETCH, calls.payload(head, body), take)
+        except host.Refused as e:
+            take(e)
+        self._wait(_SOON)
+        if self._error is not None and not isinstance(self._error, TimeoutError):  # that is told to whoever reads the answer, as elsewhere
+            raise self._error
+
+    def _wait(self, timeout):
+        """Waits for the answer, if it is not there, until so many seconds have passed since the request was sent."""
+        while self._call:
+            left = self._sent + timeout - monotonic() if timeout else None
+            if left is not None and left <= 0:
+                break
+            calls.wait(left)
+
     def close(self):
+        self._give_up()
         self._in.close()
+
+    def _give_up(self):
+        call, self._call = self._call, 0
+        if call:
+            calls.cancel(call)
 
     def answer(self):
         """The bytes that have come back and are not read yet."""
-        if self._error is not None:
-            raise self._error
         if self._out:
             self._make()
+        self._wait(self.timeout)
+        if self._call or self.timeout and self._took > self.timeout:
+            self._give_up()
+            self._error = TimeoutError("timed out")
+        if self._error is not None:
+            raise self._error
+        self._took, self._in.timeout = 0, self.timeout
         return self._in
 
 
@@ -241,7 +276,7 @@ def _whole(request):
     return length.isdigit() and len(request) >= end + 4 + int(length)
 
 
-def _parse(scheme, peer, request, timeout):
+def _parse(scheme, peer, request):
     """What a request in HTTP/1.1 asks for: a header and a body for the host."""
     head, _, body = request.partition(b"\r\n\r\n")
     lines = head.decode("latin-1").split("\r\n")
@@ -266,10 +301,10 @@ def _parse(scheme, peer, request, timeout):
     elif target == "*":
         raise OSError(errno.EPROTONOSUPPORT, "a request must name a path")
     headers = [h for h in headers if h[0].lower() not in _HOP]
-    return _request(method, target, headers, body, timeout), body
+    return _request(method, target, headers, body), body
 
 
-def as_http(method, reply, timeout):
+def as_http(method, reply):
     """The host's reply as bytes of HTTP/1.1, which come as they are read."""
     end = 4 + int.from_bytes(reply[:4], "little")
     head, data = loads(reply[4:end]), reply[end:]
@@ -290,7 +325,7 @@ def as_http(method, reply, timeout):
         out.append(f"Content-Length: {length}")
     out.append("Connection: close")
     text = "\r\n".join(out).encode("latin-1", "replace") + b"\r\n\r\n"
-    return Incoming(text + data, stream, timeout, chunked)
+    return Incoming(text + data, stream, chunked)
 
 
 def _unchunk(data):
