@@ -44,7 +44,7 @@ def table():
 
 fits = StringFormatter._fit_strcols_to_terminal_width
 cut = fits.__wrapped__
-for number in range(150):
+for number in range(40):
     frame = table()
     with unittest.mock.patch.dict(os.environ, COLUMNS=str(draw.choice((20, 80, 81, 120, 400)))), pd.option_context(
         "display.max_rows", draw.choice((None, 4, 60)),
