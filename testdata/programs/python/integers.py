@@ -308,4 +308,3 @@ assert floats.apply([np.sum, np.prod]).to_dict() == {"sum": 3, "prod": 2} and fl
 assert floats.to_frame("x").agg({"x": [np.min, np.nanmax]})["x"].tolist() == [1, 2]
 columns = np.genfromtxt(["1 2.5", "3 4.5"], dtype=None, unpack=True)
 assert [column.dtype for column in columns] == [np.int64, float]
-assert np.genfromtxt(["1 a", "2 b"], dtype=(int, "U1"), names=["i", "s"])["i"].tolist() == [1, 2]
