@@ -408,6 +408,9 @@ func (m *search[unit]) all(most int) (found []int32, err error) {
 			m.steps -= (at - from) / wordsPerStep
 			continue
 		}
+		if m.regs[0] != at || m.regs[1] < at {
+			return nil, errGaveUp // the program has damaged the pattern
+		}
 		for _, r := range m.regs[:2*m.captures] {
 			found = append(found, int32(r))
 		}
