@@ -80,13 +80,14 @@ type mounted struct {
 	changed  bool // or something was to be
 	noLinks  bool
 	journal  bool   // changes are written down (read-write mounts outside memory)
+	forgets  bool   // nothing is ever changed in it, although all is allowed
 	overlay  uint64 // inode of the upper layer in memory, 0 for other mounts
 }
 
 // changes says whether something may be changed in the mount, which it is then taken to be.
 func (mt *mounted) changes() bool {
-	mt.changed = !mt.readOnly
-	return mt.changed
+	mt.changed = !mt.readOnly && !mt.forgets
+	return !mt.readOnly
 }
 
 // Template is a checked, immutable mount table from which namespaces are made cheaply. It may be used from
@@ -166,6 +167,7 @@ func (b *builder) add(t *Template, m Mount) error {
 		return err
 	}
 	_, kind := m.FS.Root()
+	_, forgets := m.FS.(NullFS)
 	switch {
 	case b.paths[path]:
 		return errors.New("mounted twice")
@@ -173,7 +175,7 @@ func (b *builder) add(t *Template, m Mount) error {
 		return errors.New("this file system can only be read")
 	case m.Mode > ModeOverlay:
 		return errors.New("unknown mode")
-	case kind != KindDir && m.Mode != ModeReadOnly:
+	case kind != KindDir && m.Mode != ModeReadOnly && (m.Mode != ModeReadWrite || !forgets):
 		return errors.New("a single file can only be mounted read-only")
 	case kind != KindDir && kind != KindRegular:
 		return errors.New("neither a folder nor a file")
@@ -181,7 +183,9 @@ func (b *builder) add(t *Template, m Mount) error {
 		return errors.New("the root must be a folder")
 	}
 	b.paths[path] = true
-	mt := mounted{fs: m.FS, path: path, readOnly: m.Mode == ModeReadOnly, noLinks: m.NoSymlinks, journal: m.Mode == ModeReadWrite}
+	mt := mounted{
+		fs: m.FS, path: path, readOnly: m.Mode == ModeReadOnly, noLinks: m.NoSymlinks, journal: m.Mode == ModeReadWrite && !forgets, forgets: forgets,
+	}
 	if m.Mode == ModeOverlay {
 		mt.overlay, mt.noLinks = b.mem.newTree(timeUnset), false
 	}
