@@ -178,6 +178,15 @@ def _masked_and_records(np, widen):
         return fields_of(result, np.void) if isinstance(result, np.ndarray) else widen(result)  # a list of columns
 
     np.genfromtxt = functools.update_wrapper(genfromtxt, genfromtxt_)
+    converter = sys.modules["numpy.lib._iotools"].StringConverter
+    type_of = converter._getdtype.__func__
+
+    def _getdtype(cls, value):
+        """The type of a column that a function of the program's makes."""
+        dtype = type_of(cls, value)
+        return wide if dtype.char == "l" else dtype
+
+    converter._getdtype = classmethod(functools.update_wrapper(_getdtype, type_of))
     new = np.recarray.__new__
 
     def __new__(subtype, shape, dtype=None, *args, **kwargs):

@@ -306,5 +306,7 @@ for wrong, told in ((dict(dtype=object), ValueError), (dict(sep=",", offset=1), 
 floats = pd.Series([1.0, 2.0])
 assert floats.apply([np.sum, np.prod]).to_dict() == {"sum": 3, "prod": 2} and floats.apply({"a": np.sum, "b": np.max}).to_dict() == {"a": 3, "b": 2}
 assert floats.to_frame("x").agg({"x": [np.min, np.nanmax]})["x"].tolist() == [1, 2]
+table = np.genfromtxt(["1,,3", "4,5,6"], dtype=int, delimiter=",", converters={1: lambda text: int(text or -9)})
+assert table.dtype == np.int64 and table.tolist() == [[1, -9, 3], [4, 5, 6]], table
 columns = np.genfromtxt(["1 2.5", "3 4.5"], dtype=None, unpack=True)
 assert [column.dtype for column in columns] == [np.int64, float]
