@@ -3,6 +3,7 @@ package web_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -174,6 +175,65 @@ func TestShutdown(t *testing.T) {
 	if whole.Load() != taken.Load() {
 		t.Errorf("%d of %d", whole.Load(), taken.Load())
 	}
+}
+
+// TestRequestsAtStop: requests on kept connections that come in while the server is told to stop are refused, and it does not wait for
+// connections on which nothing is asked. Requests that come in after a moment, on a machine that is busy, find a connection closed.
+func TestRequestsAtStop(t *testing.T) {
+	for try := 1; ; try++ {
+		err := requestsAtStop(t)
+		if err == nil {
+			return
+		}
+		if try == 5 {
+			t.Fatal(err)
+		}
+	}
+}
+
+func requestsAtStop(t *testing.T) error {
+	t.Helper()
+	s, stop := listen(t, nil, web.ServeOptions{})
+	var clients [8]http.Client
+	for i := range clients {
+		clients[i].Transport = &http.Transport{MaxIdleConnsPerHost: 1}
+	}
+	ask := func(i, status int) error {
+		res, err := clients[i].Do(s.request("POST", "/v1/execute", object{"code": "1", "language": "javascript"}))
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(io.Discard, res.Body)
+		_ = res.Body.Close()
+		if res.StatusCode != status {
+			err = fmt.Errorf("%s, not %d", res.Status, status)
+		}
+		return err
+	}
+	for i := range clients {
+		if err := ask(i, 200); err != nil {
+			t.Fatal(err)
+		}
+	}
+	silent, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	stopped, begin := make(chan error), time.Now()
+	go func() { stopped <- stop() }()
+	eventually(t, "it stops", func() bool { return strings.Contains(s.log.String(), `"msg":"stopping"`) })
+	var errs []error
+	for i := range clients {
+		errs = append(errs, ask(i, 503))
+	}
+	if err := <-stopped; err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(begin); took > 4*time.Second { // the http.Server waits for five
+		errs = append(errs, fmt.Errorf("stopping took %v", took))
+	}
+	return errors.Join(errs...)
 }
 
 func TestNew(t *testing.T) {

@@ -9,6 +9,8 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -30,6 +32,9 @@ const (
 	idleTimeout   = 2 * time.Minute
 	// maxHeaderBytes is above what any client of ours sends.
 	maxHeaderBytes = 32 << 10
+	// lastRequests is the time for requests that are on their way when the server is told to stop: they are refused, instead
+	// of being left without an answer, which says nothing of whether a program ran.
+	lastRequests = 100 * time.Millisecond
 	// lastAnswers is the time for answers that are on their way when the grace is over.
 	lastAnswers = 5 * time.Second
 )
@@ -44,6 +49,8 @@ func Serve(ctx context.Context, l net.Listener, s *Server, o ServeOptions) error
 		Handler: s, TLSConfig: o.TLS, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 		ErrorLog: log.New(connectionLog{s}, "", 0),
 	}
+	fresh := unused{}
+	hs.ConnState = fresh.note
 	failed := make(chan error, 1)
 	go func() {
 		if o.TLS != nil {
@@ -65,6 +72,8 @@ func Serve(ctx context.Context, l net.Listener, s *Server, o ServeOptions) error
 	// First, since the http.Server closes connections that are idle to it, on which a request may just be coming in: what is not
 	// refused by then has been noticed there, too.
 	s.refuse()
+	time.Sleep(lastRequests)
+	fresh.close()
 	delivered := make(chan error, 1)
 	go func() { delivered <- hs.Shutdown(last) }()
 	err := s.Shutdown(grace)
@@ -80,6 +89,32 @@ func Serve(ctx context.Context, l net.Listener, s *Server, o ServeOptions) error
 		err = errors.Join(err, e)
 	}
 	return err
+}
+
+// unused are connections on which nothing was asked yet. The http.Server waits some seconds for them when it is to stop.
+type unused struct {
+	conns  sync.Map
+	closed atomic.Bool
+}
+
+func (u *unused) note(c net.Conn, state http.ConnState) {
+	if state != http.StateNew {
+		u.conns.Delete(c)
+		return
+	}
+	u.conns.Store(c, nil)
+	if u.closed.Load() {
+		_ = c.Close()
+	}
+}
+
+// close closes them, and those that are still to come.
+func (u *unused) close() {
+	u.closed.Store(true)
+	u.conns.Range(func(c, _ any) bool {
+		_ = c.(net.Conn).Close()
+		return true
+	})
 }
 
 // connectionLog gets what net/http has to say of connections, which is mostly of what clients did wrong.
