@@ -202,6 +202,8 @@ func TestLimits(t *testing.T) {
 		{"js jobs", "javascript", "const f = () => Promise.resolve().then(f); f()", short, engine.StatusTimeout, 124},
 		{"js timer", "javascript", "setTimeout(() => {}, 1e6)", short, engine.StatusTimeout, 124},
 		{"js memory", "javascript", "const a = []; for (;;) a.push(new Uint8Array(1 << 20))", small, engine.StatusOutOfMemory, 137},
+		{"js objects", "javascript", "const a = []; for (;;) a.push({ a: [a.length] })", small, engine.StatusOutOfMemory, 137},
+		{"js null", "javascript", "throw null", small, engine.StatusError, 1},
 		{"js recursion", "javascript", "const f = n => f(n + 1) + 1; f(0)", short, engine.StatusError, 1},
 		{"js fuel", "javascript", "while (true) {}", limits.Limits{Fuel: 50_000_000}, engine.StatusOutOfFuel, 124},
 		{"js output", "javascript", "for (;;) console.log('x'.repeat(1000))", short, engine.StatusTimeout, 124},

@@ -156,10 +156,8 @@ func (r *running) record(res *Result, inst *vm.Instance, t *tree, out runtimes.O
 	peak := t.peak()
 	res.Needs = Needs{DiskBytes: uint64(peak.Bytes), Inodes: uint64(peak.Inodes), Mounts: t.ChangedMounts()}
 	memory := &limits.ExceededError{Resource: limits.Memory, Limit: r.limits.MemoryBytes, Used: linear.Size()}
-	if out.Unreported && !linear.Denied() {
-		out.OutOfMemory, out.Error = false, &runtimes.GuestError{
-			Name: "SystemError", Value: "the program broke what its interpreter needs to report how it ended",
-		}
+	if out.Unreported != nil && linear.Denied() {
+		out.OutOfMemory, out.Error = true, out.Unreported
 	}
 	if err == nil {
 		res.cameBack(out, r.deadline, memory)

@@ -108,9 +108,9 @@ type Outcome struct {
 	Interrupted bool
 	// OutOfMemory says that the program ended because the interpreter could not get memory.
 	OutOfMemory bool
-	// Unreported says that the interpreter could not tell how the program ended: that it was OutOfMemory is likely, unless it
-	// was refused none, and then the program has broken what would have told.
-	Unreported bool
+	// Unreported is what ended the program, in place of Error, if the guest was refused memory: the interpreter had none left
+	// to tell. Nil: it could.
+	Unreported *GuestError
 	// State is what a session's turn did to its names, as the guest tells it: JSON of at most MaxState bytes, or nil.
 	State json.RawMessage
 	// Suspended says that the turn is not over: it waits for results that come later, and nothing of it is on the machine's

@@ -34,13 +34,18 @@ const maxReport = 256 << 10
 func (in *interp) uncaught(s *turn, e value) (runtimes.Outcome, error) {
 	r, ok := in.describe(e)
 	in.free(e)
-	if s.ended() { // describe runs the program's getters
+	none := !ok || e.tag() == tagNull // which the interpreter throws if it has no memory for an error
+	if s.ended() {                    // describe runs the program's getters
 		return in.exit(s)
 	}
 	if !ok {
 		r = report{Name: "Error", Message: "the thrown value cannot be shown", Text: "Error: the thrown value cannot be shown"}
 	}
 	out := runtimes.Outcome{ExitCode: 1, OutOfMemory: r.Memory, Error: &runtimes.GuestError{Name: r.Name, Value: r.Message}}
+	if none {
+		r := report{Name: "InternalError", Message: "out of memory", Memory: true}
+		out.Unreported = &runtimes.GuestError{Name: r.Name, Value: r.Message, Hint: hint(r)}
+	}
 	at := s.where(r)
 	if at.Line == 0 && r.Name == "SyntaxError" && r.Error {
 		if at, out.Error.Value = in.placeOfSyntax(s, r.Message); at.Line != 0 {

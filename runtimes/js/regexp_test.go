@@ -114,6 +114,16 @@ func TestMatchesOfChanged(t *testing.T) {
 	}
 }
 
+// TestSplitWithLimit: a pattern splits as what it was before its limit became a number.
+func TestSplitWithLimit(t *testing.T) {
+	const source = `const re = /a/, replaced = { valueOf() { RegExp.prototype.exec = () => null; return 2; } };
+		const list = (limit) => "xa".repeat(300).split(re, limit).join();
+		console.log([list("2"), list({ valueOf() { re.compile("x"); return 2; } }), list(replaced).length].join(" "))`
+	if got := run(t, source).stdout; got != "x,x x,x 600\n" {
+		t.Errorf("got %q", got)
+	}
+}
+
 // TestMatchesAreArrays: of whatever class a program says that arrays make of themselves. Of very many matches not all are looked for at once.
 func TestMatchesAreArrays(t *testing.T) {
 	got := run(t, `class Own extends Array {}

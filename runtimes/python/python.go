@@ -119,7 +119,7 @@ type run struct {
 	autopsy     *[]json.RawMessage // what opAutopsy has brought; nil in a turn
 	twisters    []twister          // the image's
 	interrupted bool
-	unreported  bool // outcome is a guess
+	unreported  *runtimes.GuestError // instead of the outcome's, if memory was refused
 }
 
 type runKey struct{}
@@ -473,21 +473,22 @@ func (d *Driver) Turn(ctx context.Context, g vm.Guest, info runtimes.BootInfo, t
 			return runtimes.Outcome{}, err
 		}
 		if r.outcome == nil {
-			r.outcome, r.unreported = unreported(r.interrupted), !r.interrupted
+			r.outcome, r.unreported = unreported(r.interrupted)
 		}
 	}
 	return r.result(), nil
 }
 
-// unreported stands in for an outcome that the guest could not tell.
-func unreported(interrupted bool) *guestOutcome {
+// unreported stands in for an outcome that the guest could not tell, and what it was if there was no memory.
+func unreported(interrupted bool) (*guestOutcome, *runtimes.GuestError) {
 	if interrupted {
-		return &guestOutcome{ExitCode: 130, Interrupt: true, Error: &runtimes.GuestError{Name: "KeyboardInterrupt"}}
+		return &guestOutcome{ExitCode: 130, Interrupt: true, Error: &runtimes.GuestError{Name: "KeyboardInterrupt"}}, nil
 	}
-	return &guestOutcome{ExitCode: 1, Memory: true, Error: &runtimes.GuestError{
-		Name:  "MemoryError",
-		Value: "no memory was left to report how the program ended",
-	}}
+	return &guestOutcome{ExitCode: 1, Error: &runtimes.GuestError{
+			Name: "SystemError", Value: "the program broke what its interpreter needs to report how it ended",
+		}}, &runtimes.GuestError{
+			Name: "MemoryError", Value: "no memory was left to report how the program ended",
+		}
 }
 
 func (r *run) result() runtimes.Outcome {

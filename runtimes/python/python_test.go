@@ -208,7 +208,10 @@ func TestTurn(t *testing.T) {
 		}, runtimes.Outcome{ExitCode: 130, Interrupted: true, Error: &runtimes.GuestError{Name: "KeyboardInterrupt"}}, nil},
 		{"no memory to report", func(g *fakeGuest, ctx context.Context) (uint64, error) {
 			return 0, nil
-		}, runtimes.Outcome{ExitCode: 1, OutOfMemory: true, Unreported: true, Error: &runtimes.GuestError{Name: "MemoryError", Value: "no memory was left to report how the program ended"}}, nil},
+		}, runtimes.Outcome{
+			ExitCode: 1, Error: &runtimes.GuestError{Name: "SystemError", Value: "the program broke what its interpreter needs to report how it ended"},
+			Unreported: &runtimes.GuestError{Name: "MemoryError", Value: "no memory was left to report how the program ended"},
+		}, nil},
 		{"trap", func(g *fakeGuest, ctx context.Context) (uint64, error) {
 			return 0, trapped
 		}, runtimes.Outcome{}, trapped},

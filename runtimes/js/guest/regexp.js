@@ -130,7 +130,10 @@
   const nativeSplit = uncurry(prototype[Symbol.split]);
   hidden(Symbol.split, {
     [Symbol.split](string, limit) {
-      if (typeof string !== "string" || string.length < short || !untouched(this)) return nativeSplit(this, string, limit);
+      // A limit that is to become a number may change the pattern by that, which does not count any more.
+      if (typeof string !== "string" || string.length < short || limit !== undefined && typeof limit !== "number" || !untouched(this)) {
+        return nativeSplit(this, string, limit);
+      }
       const text = slice(string, 0);
       const most = limit === undefined ? 2 ** 32 - 1 : limit >>> 0;
       if (most === 0) return [];
