@@ -243,9 +243,14 @@ func (e *Engine) interpreter(ctx context.Context, o Options) (*loaded, Options, 
 	return t, o, nil
 }
 
-// PrepareTemplate loads a template, so that the first job that starts from it does not wait.
-func (e *Engine) PrepareTemplate(ctx context.Context, language, name string) error {
-	_, _, err := e.interpreter(ctx, Options{Language: language, Template: name})
+// PrepareTemplate loads a template and opens its packages, along with those that jobs add to them, so that the first job
+// that starts from it does not wait, and opens no file.
+func (e *Engine) PrepareTemplate(ctx context.Context, language, name string, packages ...string) error {
+	_, o, err := e.interpreter(ctx, Options{Language: language, Template: name, Packages: packages})
+	if err != nil {
+		return err
+	}
+	_, err = e.packages.mount(ctx, o)
 	return err
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"path/filepath"
@@ -80,12 +81,7 @@ func (b *backend) prepare(a *app, cfg web.Config) error {
 	if err := b.server.Prepare(a.ctx); err != nil {
 		return err
 	}
-	for _, k := range cfg.Keys {
-		if _, err := b.engine.PreparePackages(a.ctx, k.Policy.Packages...); err != nil {
-			return err
-		}
-	}
-	if _, err := b.engine.Templates(); err != nil { // finds their folder
+	if err := a.preparePackages(b.engine, cfg.Keys); err != nil {
 		return err
 	}
 	if err := b.engine.PrepareSessions(a.ctx); err != nil {
@@ -94,6 +90,29 @@ func (b *backend) prepare(a *app, cfg web.Config) error {
 	var err error
 	b.wall.Cache, err = a.cacheDir()
 	return err
+}
+
+// preparePackages sets up what the programs of the keys can import: alone, and from each template that brings packages of its
+// own. A template whose packages cannot be had keeps nobody from the rest.
+func (a *app) preparePackages(eng *engine.Engine, keys []*web.Key) error {
+	templates, err := eng.Templates()
+	if err != nil {
+		return err
+	}
+	for _, k := range keys {
+		if _, err := eng.PreparePackages(a.ctx, k.Policy.Packages...); err != nil {
+			return err
+		}
+		for _, t := range templates {
+			if len(t.Packages) == 0 {
+				continue
+			}
+			if _, err := eng.PreparePackages(a.ctx, slices.Concat(k.Policy.Packages, t.Packages)...); err != nil {
+				fmt.Fprintf(a.err, "cloche: template %s cannot be used: %v\n", t.Name, err)
+			}
+		}
+	}
+	return nil
 }
 
 // cacheDir is the cache folder, from which templates are read when they are first asked for.

@@ -42,7 +42,7 @@ func (f *sandboxFlags) raiseWall(a *app, eng *engine.Engine, p effective, langua
 		return err
 	}
 	if f.Template != "" {
-		if err := eng.PrepareTemplate(a.ctx, language, f.Template); err != nil {
+		if err := eng.PrepareTemplate(a.ctx, language, f.Template, p.packages...); err != nil {
 			return err
 		}
 	}

@@ -120,12 +120,7 @@ func (a *app) setUpFor(keys []*web.Key) (dir string, err error) {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, eng.Close()) }()
-	for _, k := range keys {
-		if _, err := eng.PreparePackages(a.ctx, k.Policy.Packages...); err != nil {
-			return "", err
-		}
-	}
-	return cache.Dir(), nil
+	return cache.Dir(), a.preparePackages(eng, keys)
 }
 
 // keyStore is the folder in which the sessions of a key outlive its worker.

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cloche-dev/cloche/engine"
+	"github.com/cloche-dev/cloche/runtimes"
+)
+
+// TestTemplatePackagesBehindWall starts programs from a template that brings a package: the wall, behind which no package can be
+// set up, stands around cloche run, with a package more and without, and around cloche serve.
+func TestTemplatePackagesBehindWall(t *testing.T) {
+	dir, err := runtimes.DefaultCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if needsSetup(t, dir, engine.Python) || needsSetup(t, dir, engine.JavaScript) {
+		return
+	}
+	wheels := t.TempDir()
+	for _, name := range []string{"templatetest_kept", "templatetest_more"} {
+		writeWheel(t, wheels, name)
+	}
+	forget := func() { forgetPackages(t, dir, "templatetest_") }
+	forget()
+	t.Cleanup(forget)
+	env := []string{runtimes.CacheEnv + "=" + dir, "PIP_NO_INDEX=1", "PIP_FIND_LINKS=" + wheels}
+	cloche := func(args ...string) string {
+		t.Helper()
+		cmd := exec.Command("cloche", args...)
+		cmd.Env = append(os.Environ(), env...)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("cloche %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+		return string(out)
+	}
+	preload := filepath.Join(t.TempDir(), "setup.py")
+	if err := os.WriteFile(preload, []byte("kept = 20\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const name = "test-packages-wall"
+	cloche("template", "build", "--name", name, "--preload", preload, "--package", "templatetest-kept")
+	t.Cleanup(func() { cloche("template", "rm", name) })
+
+	code := "import templatetest_kept; print(kept + templatetest_kept.value)"
+	if out := cloche("run", "--template", name, "-c", code); !strings.HasSuffix(out, "21\n") {
+		t.Errorf("run: %q", out)
+	}
+	if out := cloche("run", "--template", name, "--package", "templatetest-more", "-c", code+"; import templatetest_more"); !strings.HasSuffix(out, "21\n") {
+		t.Errorf("run with a package more: %q", out)
+	}
+	s := startProcess(t, exec.Command("cloche", "serve", "--listen", "127.0.0.1:0"), env...)
+	status, b, err := s.send("POST", "/v1/execute", map[string]any{"template": name, "code": code})
+	if err != nil || status != http.StatusOK || decode[result](t, b).Stdout != "21\n" {
+		t.Errorf("serve: %d %s %v\n%s", status, b, err, s.log)
+	}
+	s.stop(t)
+}
+
+// writeWheel writes a wheel of one module, whose value is 1.
+func writeWheel(t *testing.T, dir, name string) {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for file, text := range map[string]string{
+		name + ".py":                     "value = 1\n",
+		name + "-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: " + name + "\nVersion: 1.0\n",
+		name + "-1.0.dist-info/WHEEL":    "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+		name + "-1.0.dist-info/RECORD":   "",
+	} {
+		w, err := z.Create(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, name+"-1.0-py3-none-any.whl"), b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// forgetPackages removes the sets of packages in the cache that name the module.
+func forgetPackages(t *testing.T, cache, module string) {
+	t.Helper()
+	lists, err := filepath.Glob(filepath.Join(cache, "packages-*", "packages.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, list := range lists {
+		if b, err := os.ReadFile(list); err == nil && bytes.Contains(b, []byte(module)) {
+			if err := os.RemoveAll(filepath.Dir(list)); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
