@@ -223,7 +223,7 @@ class Exchange:
             self._call = calls.start(host.FETCH, calls.payload(head, body), take)
         except host.Refused as e:
             take(e)
-        self._wait(_SOON)
+        self._wait(min(self.timeout or _SOON, _SOON))
         if self._error is not None and not isinstance(self._error, TimeoutError):  # that is told to whoever reads the answer, as elsewhere
             raise self._error
 
