@@ -16,7 +16,7 @@ with open(os.devnull, "w") as f, contextlib.redirect_stdout(f):
 kept = open("/dev/null", "r+b", buffering=0)
 kept.write(b"x" * 100)
 print(open(os.devnull).read() == "", os.path.getsize("/dev/null"))
-for change in (lambda: os.remove("/dev/null"), lambda: open("/dev/null/x", "w"), lambda: open("/dev/null", "x")):
+for change in (lambda: os.remove("/dev/null"), lambda: open("/dev/null/x", "w"), lambda: open("/dev/null", "x"), lambda: open("/dev/stdout", "w")):
     try:
         change()
     except OSError as e:
@@ -31,7 +31,7 @@ console.log(fs.readFileSync("/dev/null", "utf8") === "", fs.statSync("/dev/null"
 	} {
 		s := open(t, engine.Options{Language: language})
 		res := turn(t, s, engine.Turn{Code: code[0]})
-		want, more := "True 0\nOSError\nNotADirectoryError\nFileExistsError\n", "4 b''\n"
+		want, more := "True 0\nOSError\nNotADirectoryError\nFileExistsError\nOSError\n", "4 b''\n"
 		if language == engine.JavaScript {
 			want, more = "true 0\n", "4 0\n"
 		}
