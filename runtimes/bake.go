@@ -118,16 +118,16 @@ func Load(ctx context.Context, s Spec, o Options) (_ *Baked, err error) {
 	}
 	// Each of these reads much, and none needs the others.
 	var image string
-	var errCode, errFiles error
+	var errCode, errFiles, errImage error
 	var wg sync.WaitGroup
 	wg.Go(func() { prog, errCode = b.openCode(ctx, s, code) })
 	wg.Go(func() { b.Template, errFiles = template(s, dirs) })
-	wg.Go(func() { image, _ = cache.Find(entry) })
+	wg.Go(func() { image, errImage = cache.Find(entry) })
 	wg.Wait()
 	if err := errors.Join(errCode, errFiles); err != nil {
 		return nil, err
 	}
-	if image == "" {
+	if errImage != nil { // it is to be made
 		if image, err = cache.Ensure(ctx, entry, o.Progress); err != nil {
 			return nil, err
 		}

@@ -157,11 +157,7 @@ func (c *Cache) Find(e Entry) (string, error) {
 	if err := c.use(e); err != nil {
 		return "", err
 	}
-	dir := filepath.Join(c.dir, e.folder())
-	if err := verifyEntry(dir, e, c.euid, false); err != nil {
-		return "", err
-	}
-	return dir, nil
+	return filepath.Join(c.dir, e.folder()), c.Has(e, false)
 }
 
 // Ensure returns the folder of an entry, and builds it first when it is not there or is damaged. Where

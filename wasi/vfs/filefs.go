@@ -5,10 +5,25 @@ import (
 	"time"
 )
 
+// oneFile is the part of an FS that is a single regular file, and no folder.
+type oneFile struct{ readOnly }
+
+// Root implements FS.
+func (oneFile) Root() (Node, Kind) { return Node{}, KindRegular }
+
+// Lookup implements FS.
+func (oneFile) Lookup(Node, string) (Node, Kind, error) { return Node{}, 0, ErrNotDir }
+
+// Readlink implements FS.
+func (oneFile) Readlink(Node) (string, error) { return "", ErrInvalid }
+
+// ReadDir implements FS.
+func (oneFile) ReadDir(Node, []DirEntry) ([]DirEntry, error) { return nil, ErrNotDir }
+
 // FileFS is an [FS] that is one regular file, for mounting a file instead of a folder. It is read-only and may
 // be shared; the ReaderAt must then be safe for concurrent use.
 type FileFS struct {
-	readOnly
+	oneFile
 	r    io.ReaderAt
 	stat Stat
 }
@@ -19,20 +34,8 @@ func NewFileFS(r io.ReaderAt, size int64, modified time.Time) *FileFS {
 	return &FileFS{r: r, stat: Stat{Ino: 1, Nlink: 1, Size: size, Atime: t, Mtime: t, Ctime: t, Kind: KindRegular}}
 }
 
-// Root implements FS.
-func (f *FileFS) Root() (Node, Kind) { return Node{}, KindRegular }
-
-// Lookup implements FS.
-func (f *FileFS) Lookup(Node, string) (Node, Kind, error) { return Node{}, 0, ErrNotDir }
-
 // Stat implements FS.
 func (f *FileFS) Stat(Node) (Stat, error) { return f.stat, nil }
-
-// Readlink implements FS.
-func (f *FileFS) Readlink(Node) (string, error) { return "", ErrInvalid }
-
-// ReadDir implements FS.
-func (f *FileFS) ReadDir(Node, []DirEntry) ([]DirEntry, error) { return nil, ErrNotDir }
 
 // Open implements FS.
 func (f *FileFS) Open(_ Node, flags OpenFlags) (File, error) {

@@ -7,33 +7,21 @@ import (
 
 // NullFS is an [FS] that is one file which takes all that is written to it and is always empty. It is mounted with
 // ModeReadWrite, and may be shared.
-type NullFS struct{ readOnly }
+type NullFS struct{ oneFile }
 
 var nullStat = func() Stat {
 	t := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()
 	return Stat{Ino: 1, Nlink: 1, Atime: t, Mtime: t, Ctime: t, Kind: KindRegular}
 }()
 
-// Root implements FS.
-func (NullFS) Root() (Node, Kind) { return Node{}, KindRegular }
-
 // ReadOnly implements FS.
 func (NullFS) ReadOnly() bool { return false }
-
-// Lookup implements FS.
-func (NullFS) Lookup(Node, string) (Node, Kind, error) { return Node{}, 0, ErrNotDir }
 
 // Stat implements FS.
 func (NullFS) Stat(Node) (Stat, error) { return nullStat, nil }
 
 // SetTimes implements FS.
 func (NullFS) SetTimes(Node, Times) error { return nil }
-
-// Readlink implements FS.
-func (NullFS) Readlink(Node) (string, error) { return "", ErrInvalid }
-
-// ReadDir implements FS.
-func (NullFS) ReadDir(Node, []DirEntry) ([]DirEntry, error) { return nil, ErrNotDir }
 
 // Open implements FS.
 func (f NullFS) Open(Node, OpenFlags) (File, error) { return nullFile{}, nil }
