@@ -59,18 +59,42 @@ func (k *keyboard) taken() {
 	k.pending = false
 }
 
+// giveBack is called in the place of taken: what was typed is for whoever asks next.
+func (k *keyboard) giveBack(t typed) { k.came <- t }
+
 // answers is the standard input of one turn at a terminal, and watches its output for what the line begins with: the editor
 // draws that again.
 type answers struct {
 	keys      *keyboard
 	out       io.Writer
-	interrupt func() bool
+	interrupt func() bool   // asks the turn to end
+	stopped   chan struct{} // closed when it was asked: what is typed from then on is not the turn's
 	over      chan struct{} // closed when the turn has ended
 
 	rest string // of the last line
 
 	mu    sync.Mutex
+	asked bool   // stopped is closed
 	begun string // what stands on the terminal's line
+}
+
+func newAnswers(keys *keyboard, out io.Writer, interrupt func() bool) *answers {
+	return &answers{keys: keys, out: out, interrupt: interrupt, stopped: make(chan struct{}), over: make(chan struct{})}
+}
+
+// stop asks the turn to end, and says whether there was one. A turn may end before stop returns: the lock makes ended wait for
+// that.
+func (a *answers) stop() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.interrupt() {
+		return false
+	}
+	if !a.asked {
+		a.asked = true
+		close(a.stopped)
+	}
+	return true
 }
 
 // maxBegun is how much of a line is kept as the prompt of an answer: several times the width of a terminal.
@@ -100,10 +124,8 @@ func (a *answers) inLine() bool {
 // Read implements [io.Reader]: a line, with its end.
 func (a *answers) Read(p []byte) (int, error) {
 	if a.rest == "" {
-		select {
-		case <-a.over: // or the next select might ask for a line that is not the program's
-			return 0, io.EOF
-		default:
+		if a.ended() { // or the next select might ask for a line that is not the program's
+			return a.end()
 		}
 		a.mu.Lock()
 		prompt := strings.ToValidUTF8(a.begun, "")
@@ -111,20 +133,22 @@ func (a *answers) Read(p []byte) (int, error) {
 		var got typed
 		select {
 		case <-a.over:
-			return 0, io.EOF
+			return a.end()
+		case <-a.stopped:
+			return a.end()
 		case got = <-a.keys.ask(plain(prompt), true):
+			if a.ended() { // this select takes either when both are there
+				a.keys.giveBack(got)
+				return a.end()
+			}
 			a.keys.taken()
 		}
 		a.mu.Lock()
 		a.begun = ""
 		a.mu.Unlock()
 		if errors.Is(got.err, liner.ErrPromptAborted) { // Ctrl-C, which is no signal while the editor reads
-			a.interrupt()
-			select {
-			case <-a.over:
-			case <-time.After(interruptGrace):
-			}
-			return 0, io.EOF
+			a.stop()
+			return a.end()
 		}
 		if got.err != nil {
 			return 0, got.err
@@ -134,6 +158,27 @@ func (a *answers) Read(p []byte) (int, error) {
 	n := copy(p, a.rest)
 	a.rest = a.rest[n:]
 	return n, nil
+}
+
+// ended says whether what is typed is no longer the turn's.
+func (a *answers) ended() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	select {
+	case <-a.over:
+		return true
+	default:
+		return a.asked
+	}
+}
+
+// end is a Read that brings no line. A program that is asked to end shall see that, and not that its input has ended.
+func (a *answers) end() (int, error) {
+	select {
+	case <-a.over:
+	case <-time.After(interruptGrace):
+	}
+	return 0, io.EOF
 }
 
 // plain is text without what moves the cursor or colours it, which the editor takes for no prompt.

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/peterh/liner"
@@ -105,6 +106,7 @@ type repl struct {
 	s        *engine.Session
 	terminal bool
 	keys     *keyboard
+	typing   atomic.Pointer[answers] // of the last turn
 }
 
 // open finds out whether somebody types.
@@ -144,7 +146,7 @@ func (r *repl) loop(lines lineReader) error {
 				close(ended)
 				return
 			}
-			if !r.s.Interrupt() {
+			if !r.interrupt() {
 				select {
 				case interrupts <- struct{}{}:
 				default:
@@ -197,6 +199,13 @@ func (r *repl) loop(lines lineReader) error {
 	}
 }
 
+// interrupt asks the turn that runs to end. It says false when there was nothing to stop and no terminal, at which Ctrl-C is
+// no signal while a prompt stands.
+func (r *repl) interrupt() bool {
+	typing := r.typing.Load()
+	return typing != nil && typing.stop() || r.terminal
+}
+
 // turnOf runs one turn or command. over: the user wants to leave.
 func (r *repl) turnOf(code string) (over bool, err error) {
 	p := program{language: r.language, code: code, shows: true}
@@ -225,7 +234,8 @@ func (r *repl) turnOf(code string) (over bool, err error) {
 		}
 	}
 	t := r.turn(p)
-	typing := &answers{keys: r.keys, out: onScreen(r.app.out), interrupt: r.s.Interrupt, over: make(chan struct{})}
+	typing := newAnswers(r.keys, onScreen(r.app.out), r.s.Interrupt)
+	r.typing.Store(typing)
 	if r.terminal {
 		t.Stdin, t.Stdout = typing, typing
 	}
