@@ -166,8 +166,14 @@ func (r *repl) loop(lines lineReader) error {
 		select {
 		case <-ended:
 			return statusError(exitInterrupted)
-		case <-interrupts: // there was no terminal to say so, and nothing to stop
-			return statusError(exitInterrupted)
+		case <-interrupts:
+			if !r.terminal {
+				return statusError(exitInterrupted)
+			}
+			// Ctrl-C came before the editor had made a key of it: its prompt stands, and is drawn as what it means now.
+			split = newSplitter(r.language, r.terminal)
+			fmt.Fprint(r.app.out, "^C\n"+prompts[r.language][0])
+			continue
 		case got = <-r.keys.ask(prompts[r.language][more], false):
 			r.keys.taken()
 		}
@@ -199,11 +205,10 @@ func (r *repl) loop(lines lineReader) error {
 	}
 }
 
-// interrupt asks the turn that runs to end. It says false when there was nothing to stop and no terminal, at which Ctrl-C is
-// no signal while a prompt stands.
+// interrupt asks the turn that runs to end, and says whether there was one.
 func (r *repl) interrupt() bool {
 	typing := r.typing.Load()
-	return typing != nil && typing.stop() || r.terminal
+	return typing != nil && typing.stop()
 }
 
 // turnOf runs one turn or command. over: the user wants to leave.

@@ -45,6 +45,12 @@ func TestReplTerminal(t *testing.T) {
 	term.send("dropped((\r")
 	term.expect("... ")
 	term.send("\x03")
+	term.send("also((\r")
+	term.expect("... ")
+	if err := cmd.Process.Signal(os.Interrupt); err != nil { // what Ctrl-C is until the editor has made a key of it
+		t.Fatal(err)
+	}
+	term.expect("> ")
 	term.send("f(4)\r")
 	term.expect("8")
 	term.send("\x04") // Ctrl-D
