@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/cloche-dev/cloche/runtimes/js/libregexp"
 )
 
 // memory is linear memory without an interpreter.
@@ -112,7 +114,7 @@ func FuzzPattern(f *testing.F) {
 	f.Fuzz(func(t *testing.T, code []byte, text string, form byte) {
 		all := append([]byte("\x0e\x06\x00\x00\x00\x06\x0d\xf4\xff\xff\xff"), code...) // what tries each place
 		head := binary.LittleEndian.AppendUint32([]byte{1, 0, 2, 2}, uint32(len(all)))
-		p := decode(append(head, all...))
+		p := libregexp.Decode(append(head, all...))
 		if p == nil || len(text) > 100 {
 			return
 		}
