@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -362,7 +363,7 @@ func (c *sandboxFlags) options(p effective) (engine.Options, error) {
 	if c.Clock != nil {
 		o.Clock = *c.Clock
 	}
-	var errs []error
+	errs := []error{checkTwice(c.Files)}
 	for _, f := range c.Files {
 		info, err := os.Stat(f.value)
 		switch {
@@ -388,6 +389,24 @@ func (c *sandboxFlags) options(p effective) (engine.Options, error) {
 		return o, usageError{err}
 	}
 	return o, nil
+}
+
+// checkTwice refuses two files of one guest path, of which the program would see one.
+func checkTwice(files []fileFlag) error {
+	var errs []error
+	first := map[string]fileFlag{}
+	for _, f := range files {
+		guest := path.Clean(f.name)
+		if !path.IsAbs(guest) {
+			guest = path.Join("/data", guest) // where the engine puts it
+		}
+		if g, twice := first[guest]; twice {
+			errs = append(errs, fmt.Errorf("--file %s: %s and %s would have the same path: give one of them another with GUEST=HOST", guest, g.value, f.value))
+			continue
+		}
+		first[guest] = f
+	}
+	return errors.Join(errs...)
 }
 
 func openStdin(name string, ours io.Reader) (io.Reader, func() error, error) {
