@@ -3,10 +3,12 @@ package engine_test
 import (
 	"archive/zip"
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/cloche-dev/cloche/engine"
 	"github.com/cloche-dev/cloche/runtimes"
@@ -21,25 +23,16 @@ func wheel(t *testing.T, dir, name, tag, requires string, files map[string]strin
 	}
 	defer f.Close()
 	info := name + "-1.0.dist-info/"
-	all := map[string]string{
-		info + "METADATA": "Metadata-Version: 2.1\nName: " + name + "\nVersion: 1.0\n" + requires,
-		info + "WHEEL":    "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: " + tag + "\n",
-		info + "RECORD":   "",
+	all := fstest.MapFS{
+		info + "METADATA": {Data: []byte("Metadata-Version: 2.1\nName: " + name + "\nVersion: 1.0\n" + requires)},
+		info + "WHEEL":    {Data: []byte("Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: " + tag + "\n")},
+		info + "RECORD":   {},
 	}
-	for k, v := range files {
-		all[k] = v
+	for path, text := range files {
+		all[path] = &fstest.MapFile{Data: []byte(text)}
 	}
 	z := zip.NewWriter(f)
-	for k, v := range all {
-		w, err := z.Create(k)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.Write([]byte(v)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := z.Close(); err != nil {
+	if err := errors.Join(z.AddFS(all), z.Close()); err != nil {
 		t.Fatal(err)
 	}
 }

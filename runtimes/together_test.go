@@ -1,7 +1,6 @@
 package runtimes
 
 import (
-	"archive/zip"
 	"errors"
 	"os"
 	"path/filepath"
@@ -65,26 +64,16 @@ func TestTogether(t *testing.T) {
 // TestArtifactsFromBundle checks that nothing is downloaded of what the program carries.
 func TestArtifactsFromBundle(t *testing.T) {
 	names := []string{"h11", "idna"}
-	var b strings.Builder
-	z := zip.NewWriter(&b)
+	var files []file
 	for _, name := range names {
 		a, err := LookupArtifact(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w, err := z.Create(a.entry().folder() + "/" + a.File)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.Write([]byte(name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
+		files = append(files, file{a.entry().folder() + "/" + a.File, name})
 	}
 	t.Cleanup(func() { SetBundle("") })
-	SetBundle(b.String())
+	SetBundle(string(zipOf(t, files...)))
 	t.Setenv("PATH", t.TempDir()) // no client is there to be run
 
 	dirs, err := tempCache(t).Artifacts(t.Context(), names, nil)

@@ -3,12 +3,14 @@ package main
 import (
 	"archive/zip"
 	"bytes"
+	"errors"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/cloche-dev/cloche/engine"
 	"github.com/cloche-dev/cloche/runtimes"
@@ -68,26 +70,20 @@ func TestTemplatePackagesBehindWall(t *testing.T) {
 // writeWheel writes a wheel of one module, whose value is 1.
 func writeWheel(t *testing.T, dir, name string) {
 	t.Helper()
-	var b bytes.Buffer
-	z := zip.NewWriter(&b)
-	for file, text := range map[string]string{
-		name + ".py":                     "value = 1\n",
-		name + "-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: " + name + "\nVersion: 1.0\n",
-		name + "-1.0.dist-info/WHEEL":    "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-		name + "-1.0.dist-info/RECORD":   "",
-	} {
-		w, err := z.Create(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.Write([]byte(text)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := z.Close(); err != nil {
+	f, err := os.Create(filepath.Join(dir, name+"-1.0-py3-none-any.whl"))
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, name+"-1.0-py3-none-any.whl"), b.Bytes(), 0o600); err != nil {
+	defer f.Close()
+	info := name + "-1.0.dist-info/"
+	z := zip.NewWriter(f)
+	err = z.AddFS(fstest.MapFS{
+		name + ".py":      {Data: []byte("value = 1\n")},
+		info + "METADATA": {Data: []byte("Metadata-Version: 2.1\nName: " + name + "\nVersion: 1.0\n")},
+		info + "WHEEL":    {Data: []byte("Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n")},
+		info + "RECORD":   {},
+	})
+	if err := errors.Join(err, z.Close()); err != nil {
 		t.Fatal(err)
 	}
 }
