@@ -72,7 +72,7 @@ type Options struct {
 	Template string
 	// Packages are pure-Python packages that programs can import besides those that are linked in: names, with versions if
 	// need be ("requests", "httpx>=0.27"). What the cache folder lacks is downloaded with pip when the sandbox is made; its
-	// versions are then fixed. JavaScript has no use for them.
+	// versions are then fixed. If that goes wrong the error is ErrPackages. JavaScript has no use for them.
 	Packages []string
 	// Review is what a program may not use, looked for in its source before it runs. A program that does has status
 	// refused. It is advice, and no protection: a program can hide what it uses.

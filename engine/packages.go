@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +12,10 @@ import (
 	"github.com/cloche-dev/cloche/runtimes/python"
 	"github.com/cloche-dev/cloche/wasi/vfs"
 )
+
+// ErrPackages is wrapped when packages could not be set up: pip does not get them, or it is not to be run or nothing to be
+// written any more, as in a server behind its second wall.
+var ErrPackages = errors.New("packages cannot be set up")
 
 // packages are the sets of added Python packages that an engine has open.
 type packages struct {
@@ -66,7 +71,7 @@ func (p *packages) open(ctx context.Context, requirements []string) (*python.Pac
 	}
 	set, err := python.AddPackages(ctx, p.cache, requirements, p.cfg.Progress)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrPackages, err)
 	}
 	p.sets[key] = set
 	return set, nil

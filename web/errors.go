@@ -124,6 +124,8 @@ func asAPIError(err error) (*apiError, error) {
 		return fail(http.StatusConflict, codeSuspended, "the session is suspended: its last turn waits for the results of calls; resume or cancel it, or go back to an earlier turn"), nil
 	case errors.Is(err, engine.ErrNoCall):
 		return fail(http.StatusConflict, codeConflict, "%s", plain(err)), nil
+	case errors.Is(err, engine.ErrPackages):
+		return fail(http.StatusServiceUnavailable, codeUnavailable, "the program's packages cannot be set up while the server runs: the operator restarts it after building a template with packages"), err
 	case errors.Is(err, engine.ErrInvalid):
 		return invalidf("%s", plain(err)), nil
 	case errors.Is(err, engine.ErrBusy):

@@ -59,10 +59,30 @@ func TestTemplatePackagesBehindWall(t *testing.T) {
 	if out := cloche("run", "--template", name, "--package", "templatetest-more", "-c", code+"; import templatetest_more"); !strings.HasSuffix(out, "21\n") {
 		t.Errorf("run with a package more: %q", out)
 	}
+	if sets := setsOfPackages(t, dir, "templatetest_more"); len(sets) != 1 {
+		t.Errorf("a package and those of the template were set up as %q, want one set", sets)
+	}
 	s := startProcess(t, exec.Command("cloche", "serve", "--listen", "127.0.0.1:0"), env...)
 	status, b, err := s.send("POST", "/v1/execute", map[string]any{"template": name, "code": code})
 	if err != nil || status != http.StatusOK || decode[result](t, b).Stdout != "21\n" {
 		t.Errorf("serve: %d %s %v\n%s", status, b, err, s.log)
+	}
+
+	const late = "test-packages-late" // is built while the server runs
+	cloche("template", "build", "--name", late, "--preload", preload, "--package", "templatetest-more")
+	t.Cleanup(func() { cloche("template", "rm", late) })
+	use := map[string]any{"template": late, "code": "import templatetest_more; print(kept)"}
+	status, b, err = s.send("POST", "/v1/execute", use)
+	if walled := strings.Contains(s.log.String(), `"missing":""`); !walled {
+		t.Log("this kernel does not offer all of the wall: the package could be opened")
+	} else if err != nil || status != http.StatusServiceUnavailable || !strings.Contains(string(b), "the operator restarts it") {
+		t.Errorf("serve, of a template that is built meanwhile: %d %s %v\n%s", status, b, err, s.log)
+	}
+	s.stop(t)
+	s = startProcess(t, exec.Command("cloche", "serve", "--listen", "127.0.0.1:0"), env...)
+	status, b, err = s.send("POST", "/v1/execute", use)
+	if err != nil || status != http.StatusOK || decode[result](t, b).Stdout != "20\n" {
+		t.Errorf("serve, started again: %d %s %v\n%s", status, b, err, s.log)
 	}
 	s.stop(t)
 }
@@ -91,15 +111,24 @@ func writeWheel(t *testing.T, dir, name string) {
 // forgetPackages removes the sets of packages in the cache that name the module.
 func forgetPackages(t *testing.T, cache, module string) {
 	t.Helper()
+	for _, set := range setsOfPackages(t, cache, module) {
+		if err := os.RemoveAll(set); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// setsOfPackages are the folders of the cache with sets of packages that name the module.
+func setsOfPackages(t *testing.T, cache, module string) (sets []string) {
+	t.Helper()
 	lists, err := filepath.Glob(filepath.Join(cache, "packages-*", "packages.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, list := range lists {
 		if b, err := os.ReadFile(list); err == nil && bytes.Contains(b, []byte(module)) {
-			if err := os.RemoveAll(filepath.Dir(list)); err != nil {
-				t.Error(err)
-			}
+			sets = append(sets, filepath.Dir(list))
 		}
 	}
+	return sets
 }

@@ -32,8 +32,10 @@ func wallFor(mounts []limits.Mount, network *fetch.Policy, out string) wall.Conf
 
 // raiseWall loads the interpreter of a sandbox and puts up the wall for it, and for what else the command needs.
 func (f *sandboxFlags) raiseWall(a *app, eng *engine.Engine, p effective, language string, also wall.Config) error {
-	if _, err := eng.PreparePackages(a.ctx, p.packages...); err != nil {
-		return err
+	if f.Template == "" { // else they are set up with those of the template
+		if _, err := eng.PreparePackages(a.ctx, p.packages...); err != nil {
+			return err
+		}
 	}
 	if f.NoWall {
 		return nil
