@@ -254,7 +254,7 @@ func TestErrors(t *testing.T) {
 		{"read-only", "open('/usr/local/lib/python315.zip/x', 'w')", runtimes.GuestError{Name: "OSError", Value: "[Errno 30] Read-only file system: '/usr/local/lib/python315.zip/x'", Line: 1,
 			Hint: "/usr/local/lib/python315.zip/x is read-only; write under /data (kept) or /tmp."}, nil, nil},
 		{"no input", "input('name? ')", runtimes.GuestError{Name: "EOFError", Value: "EOF when reading a line", Line: 1,
-			Hint: "The program asked for input and standard input is at its end: give the run an input, or take the value from a variable."}, nil, nil},
+			Hint: "The program asked for input and standard input is at its end: give the run an input (cloche run --stdin FILE, or stdin in a request), or take the value from a variable."}, nil, nil},
 		{"not UTF-8", "b'\\xe9t\\xe9'.decode()", runtimes.GuestError{Name: "UnicodeDecodeError", Value: "'utf-8' codec can't decode byte 0xe9 in position 0: invalid continuation byte", Line: 1,
 			Hint: "The bytes are not utf-8: try encoding='gbk', 'cp1252', 'latin-1' or 'utf-16', or find it with charset_normalizer.from_path()."}, nil, nil},
 		{"shell", "!apt-get install x", runtimes.GuestError{Name: "SyntaxError", Value: "invalid syntax", Line: 1,

@@ -448,7 +448,12 @@ def _decode_hint(error):
 
 
 def _eof_hint(error):
-    return "The program asked for input and standard input is at its end: give the run an input, or take the value from a variable."
+    if words(error) != "EOF when reading a line":
+        return ""  # the end of a file, such as pickle's
+    return (
+        "The program asked for input and standard input is at its end: give the run an input (cloche run --stdin FILE, or stdin in"
+        " a request), or take the value from a variable."
+    )
 
 
 def _recursion_hint(error):
