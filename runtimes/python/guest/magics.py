@@ -225,10 +225,10 @@ def answer(command):
 
 def _install(words):
     """Goes well for what is there already; what is not there cannot be installed from inside."""
-    import importlib.metadata
+    from importlib import metadata
 
     if words[0] != "install":
-        for d in sorted(importlib.metadata.distributions(), key=lambda d: d.name.lower()):
+        for d in sorted(metadata.distributions(), key=lambda d: d.name.lower()):
             if words[0] == "list" or words[0] == "freeze" or d.name.lower() in map(str.lower, words[1:]):
                 print(f"{d.name}=={d.version}")
         return
