@@ -20,7 +20,9 @@ def install(wider):
     _linear_algebra(np, widen, wider)
     _indexing_tricks(np, widen)
     _vectorize(np, wider)
-    _masked_and_records(np, widen)
+    _masked(np, widen)
+    _records(np)
+    _columns_of_text(np, widen)
     _random_states(np, widen)
     _pandas(np, widen)
     _science(np, widen)
@@ -135,7 +137,7 @@ def _vectorize(np, wider):
     vectorize._get_ufunc_and_otypes = _get_ufunc_and_otypes
 
 
-def _masked_and_records(np, widen):
+def _masked(np, widen):
     names = """append arange argmax argmin argsort array asanyarray asarray choose clump_masked clump_unmasked column_stack compress
         compressed concatenate convolve correlate count count_masked diag diff dot dstack expand_dims filled fix_invalid flatnotmasked_edges
         getdata hstack indices inner intersect1d masked_all_like masked_equal masked_greater masked_greater_equal masked_inside
@@ -151,48 +153,6 @@ def _masked_and_records(np, widen):
     wide = np.dtype("i8")
     for name in "empty fromfunction identity ones zeros".split():
         setattr(np.ma, name, _told_int(getattr(np.ma, name), wide))
-
-    def fields_of(result, kind):
-        """A record array, with its fields of 32 bits as 64."""
-        if result.dtype.names is None or not any(t.char == "l" for t, *_ in result.dtype.fields.values()):
-            return result
-        fields = [(n, wide if (t := result.dtype[n]).char == "l" else t) for n in result.dtype.names]
-        return result.astype(np.dtype((kind, fields)))
-
-    def records(original):
-        def make(*args, **kwargs):
-            result = original(*args, **kwargs)
-            named = _narrow(args) or _narrow(kwargs.values()) or kwargs.get("formats") is not None
-            return result if named or not of_program(sys._getframe(1)) else fields_of(result, np.record)
-
-        return functools.update_wrapper(make, original)
-
-    for name in ("array", "fromrecords", "fromarrays"):
-        setattr(np.rec, name, records(getattr(np.rec, name)))
-    genfromtxt_ = np.genfromtxt
-
-    def genfromtxt(fname, dtype=float, *args, **kwargs):
-        result = genfromtxt_(fname, spelt(dtype, wide), *args, **kwargs)
-        if dtype is not None or not of_program(sys._getframe(1)):
-            return result
-        return fields_of(result, np.void) if isinstance(result, np.ndarray) else widen(result)  # a list of columns
-
-    np.genfromtxt = functools.update_wrapper(genfromtxt, genfromtxt_)
-    converter = sys.modules["numpy.lib._iotools"].StringConverter
-    type_of = converter._getdtype.__func__
-
-    def _getdtype(cls, value):
-        """The type of a column that a function of the program's makes."""
-        dtype = type_of(cls, value)
-        return wide if dtype.char == "l" else dtype
-
-    converter._getdtype = classmethod(functools.update_wrapper(_getdtype, type_of))
-    new = np.recarray.__new__
-
-    def __new__(subtype, shape, dtype=None, *args, **kwargs):
-        return new(subtype, shape, spelt(dtype, wide) if of_program(sys._getframe(1)) else dtype, *args, **kwargs)
-
-    np.recarray.__new__ = functools.update_wrapper(__new__, new)
 
 
 def _masked_class(np, widen):
@@ -212,6 +172,57 @@ def _masked_class(np, widen):
         return view_(self, spelt(dtype, wide) if of_program(sys._getframe(1)) else dtype, type, fill_value)
 
     masked.__new__, masked.view = functools.update_wrapper(__new__, new), functools.update_wrapper(view, view_)
+
+
+def _wide_fields(np, result, kind):
+    """A record array of a kind, with its fields of 32 bits as 64."""
+    wide = np.dtype("i8")
+    if result.dtype.names is None or not any(t.char == "l" for t, *_ in result.dtype.fields.values()):
+        return result
+    fields = [(n, wide if (t := result.dtype[n]).char == "l" else t) for n in result.dtype.names]
+    return result.astype(np.dtype((kind, fields)))
+
+
+def _records(np):
+    """The makers of record arrays, which find out the types of fields, and their class, which may be told one as int."""
+
+    def finding_out(original):
+        def make(*args, **kwargs):
+            result = original(*args, **kwargs)
+            named = _narrow(args) or _narrow(kwargs.values()) or kwargs.get("formats") is not None
+            return result if named or not of_program(sys._getframe(1)) else _wide_fields(np, result, np.record)
+
+        return functools.update_wrapper(make, original)
+
+    for name in ("array", "fromrecords", "fromarrays"):
+        setattr(np.rec, name, finding_out(getattr(np.rec, name)))
+    wide, new = np.dtype("i8"), np.recarray.__new__
+
+    def __new__(subtype, shape, dtype=None, *args, **kwargs):
+        return new(subtype, shape, spelt(dtype, wide) if of_program(sys._getframe(1)) else dtype, *args, **kwargs)
+
+    np.recarray.__new__ = functools.update_wrapper(__new__, new)
+
+
+def _columns_of_text(np, widen):
+    """np.genfromtxt, which finds out the types of columns, and the type of one that a function of the program's makes."""
+    wide, genfromtxt_ = np.dtype("i8"), np.genfromtxt
+
+    def genfromtxt(fname, dtype=float, *args, **kwargs):
+        result = genfromtxt_(fname, spelt(dtype, wide), *args, **kwargs)
+        if dtype is not None or not of_program(sys._getframe(1)):
+            return result
+        return _wide_fields(np, result, np.void) if isinstance(result, np.ndarray) else widen(result)  # a list of columns
+
+    np.genfromtxt = functools.update_wrapper(genfromtxt, genfromtxt_)
+    converter = sys.modules["numpy.lib._iotools"].StringConverter
+    type_of = converter._getdtype.__func__
+
+    def _getdtype(cls, value):
+        dtype = type_of(cls, value)
+        return wide if dtype.char == "l" else dtype
+
+    converter._getdtype = classmethod(functools.update_wrapper(_getdtype, type_of))
 
 
 def _in_c(kind):
