@@ -284,9 +284,8 @@ def _module_hint(error):
 
 def _part_hint(name):
     """On a part that a package which is there does not have."""
-    for part, advice in _LEFT_OUT.items():
-        if name == part or name.startswith(part + "."):
-            return f"{part} is left out of what is linked in here; {advice}."
+    if hint := _left_out(name):
+        return hint
     import difflib
     import pkgutil
 
@@ -296,10 +295,22 @@ def _part_hint(name):
     return f"{parent} has no {part}; {parent}.{close[0]} is closest." if close else ""
 
 
+def _from_hint(error):
+    """On a part that was to be imported with from: Python does not say that a module was meant."""
+    return _left_out(f"{error.name}.{error.name_from}")
+
+
+def _left_out(name):
+    for part, advice in _LEFT_OUT.items():
+        if name == part or name.startswith(part + "."):
+            return f"{part} is left out of what is linked in here; {advice}."
+    return ""
+
+
 _LEFT_OUT = {
     "matplotlib.sphinxext": "it is for writing documentation",
     "matplotlib.testing": "compare arrays of pixels with numpy.testing",
-    "reportlab.graphics.barcode": "have the host add segno or python-barcode (cloche run --package segno)",
+    "reportlab.graphics.barcode": "have the host add segno, or an older reportlab, which has it (cloche run --package 'reportlab<5')",
     "sklearn.datasets.images": "matplotlib.cbook.get_sample_data('grace_hopper.jpg') is a photograph that is there",
 }
 
@@ -520,6 +531,7 @@ def _thread_hint(error):
 
 _HINTS = [
     (ModuleNotFoundError, _module_hint),
+    (ImportError, _from_hint),
     (FileNotFoundError, _file_hint),
     (OSError, _os_hint),
     (OSError, _url_hint),
