@@ -84,5 +84,8 @@ func (l *Linear) unmapFrozen(offset, length uint64) error {
 	}
 	_, err := unix.MmapPtr(-1, 0, unsafe.Pointer(&l.base[offset]), uintptr(length),
 		unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_FIXED|unix.MAP_NORESERVE)
+	if err == nil {
+		singly(l.base[offset : offset+length])
+	}
 	return err
 }

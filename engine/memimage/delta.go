@@ -409,25 +409,6 @@ func (l *Linear) Load(d *Delta) error {
 			l.private.add(e.span())
 		}
 	}
-	return l.findTail()
-}
-
-// findTail has the list of private pages know those past the image, where a page that is written may bring others with it
-// (huge pages).
-func (l *Linear) findTail() error {
-	from := uint64(0)
-	if l.image != nil {
-		from = uint64(l.image.Size())
-	}
-	if l.tracked() && l.private.known && l.size > from {
-		found, err := l.private.find(from, l.size, l.eachPrivate)
-		if err != nil {
-			return fmt.Errorf("load linear memory: %w", err)
-		}
-		l.private.cut(from)
-		l.private.list = append(l.private.list, found...)
-		l.private.spare = found
-	}
 	return nil
 }
 

@@ -39,6 +39,8 @@ func dontNeed(b []byte) error {
 	return err
 }
 
+func singly([]byte) {}
+
 func (l *Linear) eachPrivate(uint64, uint64, func(offset, length uint64) error) error {
 	panic("memimage: this system does not tell private pages")
 }

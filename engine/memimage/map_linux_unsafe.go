@@ -165,6 +165,11 @@ func (l *Linear) eachPrivateEntry(from, to uint64, do func(offset, length uint64
 
 func dontNeed(b []byte) error { return unix.Madvise(b, unix.MADV_DONTNEED) }
 
+// singly has the system keep anonymous memory in pages of the usual size. It may else make a huge page of some that are there
+// and others that are not, at any time and in the background: these are then private, and are written to, without a fault
+// (see pageList).
+func singly(b []byte) { _ = unix.Madvise(b, unix.MADV_NOHUGEPAGE) } // it fails where there are no huge pages
+
 // threadFaults is the number of page faults that the calling thread has had. A fault that is repaired from disk
 // counts as major, every other as minor.
 func threadFaults() (int64, error) {

@@ -46,6 +46,7 @@ func (l *Linear) reserve(capacity uint64) error {
 		_ = unix.MunmapPtr(p, before) // it was just mapped
 	}
 	_ = unix.MunmapPtr(unsafe.Add(p, before+uintptr(capacity)), window-before)
+	singly(l.base)
 	if err := l.mapImage(); err != nil {
 		l.release()
 		l.base = nil

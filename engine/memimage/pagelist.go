@@ -9,8 +9,8 @@ import (
 // private, or was written since it was protected. Looking for them costs a walk through the page tables (70 to 500 µs for
 // Python's image), so the list is kept and brought up to date.
 //
-// A fault of the thread that writes marks one page, or an empty window as a whole (a huge page). So after n faults the list
-// is whole again as soon as n stretches have joined it. There may be fewer, since reading faults too; but mostly they are
+// A fault of the thread that writes marks one page, or a stretch of them; nothing else does (see singly). So after n faults the
+// list is whole again as soon as n stretches have joined it. There may be fewer, since reading faults too; but mostly they are
 // where the last ones were, which is looked at first.
 type pageList struct {
 	known  bool   // list lacks none but what the faults marked
