@@ -70,6 +70,12 @@ const (
 	maxReplacement = 1 << 10
 )
 
+// maxParts bounds the parts that are put in the place of matches, each of which is stepsPerPart of work, also if it is empty.
+const (
+	maxParts     = 4 << 20
+	stepsPerPart = 4
+)
+
 // tellMatches looks for a pattern v in a text; false: it is the interpreter's work.
 func (in *interp) tellMatches(v, text value, form int32, by string) (out []byte, steps int, ok bool) {
 	h := heap{in.g.Memory(), in.b}
@@ -107,23 +113,32 @@ func tell[unit uint8 | uint16](p *libregexp.Pattern, text []unit, form int32, by
 			return nil, len(text) / libregexp.WordsPerStep, false
 		}
 	}
+	t := teller[unit]{text: text, width: 2 * p.Captures}
+	t.bytes, _ = any(text).([]byte)
 	most := maxTold / 8
-	if form == formPlaces {
-		most = maxPlaces * 2 * p.Captures
+	switch form {
+	case formMatched:
+		t.width = 2
+	case formPlaces:
+		t.width, most = 1, maxPlaces
 	}
-	found, steps, err := libregexp.All(p, text, most, pause)
+	found, steps, err := libregexp.All(p, text, t.width, most, pause)
 	steps += len(text) / libregexp.WordsPerStep // which is looked through first, and copied
 	if err != nil {
 		return nil, steps, false
 	}
-	t := teller[unit]{text: text, width: 2 * p.Captures}
-	t.bytes, _ = any(text).([]byte)
 	switch form {
 	case formReplaced:
-		t.replaced(found, by)
+		parts := t.parts(by)
+		n := len(found) / t.width * len(parts)
+		if n > maxParts {
+			return nil, steps, false
+		}
+		steps += stepsPerPart * n
+		t.replaced(found, parts)
 	case formPlaces:
-		for match := range slices.Chunk(found, t.width) {
-			t.out = binary.LittleEndian.AppendUint32(t.out, uint32(match[0]))
+		for _, at := range found {
+			t.out = binary.LittleEndian.AppendUint32(t.out, uint32(at))
 		}
 	default:
 		t.list(found, form)
@@ -222,37 +237,66 @@ func (t *teller[unit]) add(from, to int32) {
 	}
 }
 
-// replaced writes the text with by for each match, in which $ may stand for parts of it (ECMA-262, GetSubstitution).
-func (t *teller[unit]) replaced(found []int32, by string) {
+// part is one of what stands for a match: plain text, or what lies between two positions of the match.
+type part struct {
+	plain    string
+	from, to int
+}
+
+// What a part may have instead of positions of the match.
+const (
+	atPlain = -1 // as from: it is plain text
+	atStart = -2 // of the text
+	atEnd   = -3
+)
+
+// parts are those of a replacement, in which $ may stand for some (ECMA-262, GetSubstitution).
+func (t *teller[unit]) parts(by string) (list []part) {
+	for {
+		plain, after, found := strings.Cut(by, "$")
+		p, taken := part{"$", atPlain, 0}, 0
+		switch group, digits := t.groupNumber(after); {
+		case after == "":
+		case after[0] == '$':
+			taken = 1
+		case after[0] == '&':
+			p, taken = part{"", 0, 1}, 1
+		case after[0] == '`':
+			p, taken = part{"", atStart, 0}, 1
+		case after[0] == '\'':
+			p, taken = part{"", 1, atEnd}, 1
+		case digits > 0:
+			p, taken = part{"", 2 * group, 2*group + 1}, digits
+		}
+		if plain != "" {
+			list = append(list, part{plain, atPlain, 0})
+		}
+		if !found {
+			return list
+		}
+		list, by = append(list, p), after[taken:]
+	}
+}
+
+// replaced writes the text with the parts for each match.
+func (t *teller[unit]) replaced(found []int32, parts []part) {
 	end, size := int32(0), int32(len(t.text))
 	for match := range slices.Chunk(found, t.width) {
 		t.add(end, match[0])
 		end = match[1]
-		for rest := by; len(t.out) <= maxTold; {
-			plain, after, ok := strings.Cut(rest, "$")
-			t.out = append(t.out, plain...)
-			if !ok {
-				break
-			}
-			taken := 1
-			switch group, digits := t.groupNumber(after); {
-			case after == "":
-				t.out, taken = append(t.out, '$'), 0
-			case after[0] == '$':
-				t.out = append(t.out, '$')
-			case after[0] == '&':
-				t.add(match[0], match[1])
-			case after[0] == '`':
-				t.add(0, match[0])
-			case after[0] == '\'':
-				t.add(match[1], size)
-			case digits > 0:
-				t.add(match[2*group], match[2*group+1])
-				taken = digits
+		for _, p := range parts {
+			switch {
+			case len(t.out) > maxTold:
+				return
+			case p.from == atPlain:
+				t.out = append(t.out, p.plain...)
+			case p.from == atStart:
+				t.add(0, match[p.to])
+			case p.to == atEnd:
+				t.add(match[p.from], size)
 			default:
-				t.out, taken = append(t.out, '$'), 0
+				t.add(match[p.from], match[p.to])
 			}
-			rest = after[taken:]
 		}
 	}
 	t.add(end, size)

@@ -153,6 +153,19 @@ func TestHostWorkCostsFuel(t *testing.T) {
 	}
 }
 
+// TestReplacementCostsFuel: of what stands for each match every part is charged.
+func TestReplacementCostsFuel(t *testing.T) {
+	const matches, parts = 20_000, 500
+	for _, part := range []string{"$1", "$&", "$$", "$"} {
+		cost := func(parts int) uint64 {
+			return run(t, fmt.Sprintf("'a'.repeat(%d).replace(/a*?()/g, %q.repeat(%d)).length", matches, part, parts)).fuel
+		}
+		if got := cost(parts) - cost(1); got < matches*parts {
+			t.Errorf("%d times %d parts %q: %d fuel", matches, parts, part, got)
+		}
+	}
+}
+
 // TestSearchEnds: a pattern that takes for ever is given up by the host, and by the interpreter when its time is over.
 func TestSearchEnds(t *testing.T) {
 	for _, search := range []string{

@@ -116,7 +116,15 @@ type Pattern struct {
 	registers int
 	first     *[256]bool // what of the first 256 characters a match may begin with; nil: it may be anything, or nothing
 	lead      *charset   // the repeated character that it begins with; nil: with none, or not at once. See leads
+
+	// Of begins: in which question an instruction was met last, the number of this one, and instructions that may yet be met.
+	seen  []int32
+	asked int32
+	looks int
 }
+
+// maxLooks bounds what finding out about a pattern takes, which for a long one goes with the square of its length.
+const maxLooks = 1 << 17
 
 // Decode reads a pattern's code. It is nil when not all of it is known, and for patterns that [All] does not run: those that are
 // sticky or ignore case.
@@ -156,15 +164,16 @@ func Decode(b []byte) *Pattern {
 		p.code[0].target != begin || p.code[1].op != reAny || p.code[2].op != reGoto || p.code[2].target != 0 {
 		return nil
 	}
-	p.runs()
-	p.leads(begin)
+	p.seen, p.looks = make([]int32, n), maxLooks
 	set := &charset{}
-	if p.begins(begin, set, make([]bool, n)) {
+	if p.begin(begin, set) {
 		p.first = new([256]bool)
 		for c := range p.first {
 			p.first[c] = set.has(uint32(c))
 		}
 	}
+	p.runs()
+	p.leads(begin)
 	return p
 }
 
@@ -184,13 +193,15 @@ func (p *Pattern) runs() {
 			continue
 		}
 		var repeated, next charset
-		p.begins(i, &repeated, make([]bool, len(p.code)))
+		if !p.begin(i, &repeated) {
+			return // too much was looked at
+		}
 		rest := i + 2
 		for rest < len(p.code) && (p.code[rest].op == reSaveStart || p.code[rest].op == reSaveEnd) {
 			rest++
 		}
 		apart := rest < len(p.code) && (p.code[rest].op == reMatch || p.code[rest].op == reLineEnd)
-		if !apart && p.begins(rest, &next, make([]bool, len(p.code))) {
+		if !apart && p.begin(rest, &next) {
 			apart = true
 			for j := range next.low {
 				apart = apart && repeated.low[j]&next.low[j] == 0
@@ -299,10 +310,19 @@ func (p *Pattern) allows(in *instruction) bool {
 	return true
 }
 
-// begins adds what a match of the code from i on may begin with; false when that is not known, or may be nothing.
-func (p *Pattern) begins(i int, set *charset, seen []bool) bool {
-	for ; i < len(p.code) && !seen[i]; i++ {
-		seen[i] = true
+// begin adds what a match of the code from i on may begin with; false when that is not known, or may be nothing.
+func (p *Pattern) begin(i int, set *charset) bool {
+	p.asked++
+	return p.begins(i, set)
+}
+
+// begins is begin for what was not met yet.
+func (p *Pattern) begins(i int, set *charset) bool {
+	for ; i < len(p.code) && p.seen[i] != p.asked; i++ {
+		p.seen[i] = p.asked
+		if p.looks--; p.looks < 0 {
+			return false
+		}
 		switch in := &p.code[i]; in.op {
 		case reChar, reChar32:
 			set.add(in.n, in.n)
@@ -322,7 +342,7 @@ func (p *Pattern) begins(i int, set *charset, seen []bool) bool {
 		case reGoto, reLook, reNegative: // what looks ahead only narrows what comes after it
 			i = int(in.target) - 1
 		case reSplitGoto, reSplitNext:
-			if !p.begins(int(in.target), set, seen) {
+			if !p.begins(int(in.target), set) {
 				return false
 			}
 		case reSaveStart, reSaveEnd, reSaveReset, reSet, reSetPosition, reWordBoundary, reNotBoundary, reLineStart, reLineStartM:

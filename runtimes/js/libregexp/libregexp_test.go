@@ -37,12 +37,12 @@ func TestAll(t *testing.T) {
 			t.Errorf("%s: not decoded", tt.name)
 			continue
 		}
-		got, steps, err := All(p, []byte(tt.text), 100, func() {})
+		got, steps, err := All(p, []byte(tt.text), 4, 100, func() {})
 		wide := make([]uint16, len(tt.text))
 		for i, c := range []byte(tt.text) {
 			wide[i] = uint16(c)
 		}
-		inWide, _, errWide := All(p, wide, 100, func() {})
+		inWide, _, errWide := All(p, wide, 4, 100, func() {})
 		if !slices.Equal(got, tt.want) || !slices.Equal(inWide, tt.want) || err != nil || errWide != nil || steps <= 0 {
 			t.Errorf("%s: %v, %v, %v, %v; want %v", tt.name, got, inWide, err, errWide, tt.want)
 		}
@@ -53,12 +53,26 @@ func TestAllGivesUp(t *testing.T) {
 	// (?:a+)+b
 	p := Decode(compiled(Global, start+"\x01a\x00"+again+"\x0e\xf3\xff\xff\xff\x01b\x00"+end+match))
 	pauses := 0
-	if _, steps, err := All(p, []byte(strings.Repeat("a", 40)), 100, func() { pauses++ }); !errors.Is(err, ErrGaveUp) || pauses == 0 || steps < leastSteps {
+	if _, steps, err := All(p, []byte(strings.Repeat("a", 40)), 4, 100, func() { pauses++ }); !errors.Is(err, ErrGaveUp) || pauses == 0 || steps < leastSteps {
 		t.Errorf("after %d steps and %d pauses: %v", steps, pauses, err)
 	}
 	p = Decode(compiled(Global, start+end+match))
-	if _, _, err := All(p, make([]byte, 100), 100, func() {}); !errors.Is(err, ErrGaveUp) {
+	if _, _, err := All(p, make([]byte, 100), 4, 100, func() {}); !errors.Is(err, ErrGaveUp) {
 		t.Errorf("more matches than asked for: %v", err)
+	}
+}
+
+// TestLongPatterns: what is found out about a pattern of any kind is bounded.
+func TestLongPatterns(t *testing.T) {
+	for name, part := range map[string]string{
+		"a+": "\x01a\x00" + again, "(?:a+)?": "\x0f\x08\x00\x00\x00\x01a\x00" + again, "a?": "\x0f\x03\x00\x00\x00\x01a\x00", "()\\s+": start + "\x07\x0e\xfa\xff\xff\xff",
+	} {
+		p := Decode(compiled(Global, strings.Repeat(part, 60<<10/len(part))+"\x01b\x00"+match))
+		if p == nil {
+			t.Errorf("%s: not decoded", name)
+		} else if took := maxLooks - p.looks; took > maxLooks+len(p.code) {
+			t.Errorf("%s: %d instructions were looked at", name, took)
+		}
 	}
 }
 

@@ -38,19 +38,19 @@ const (
 // ErrGaveUp is returned by [All].
 var ErrGaveUp = errors.New("too many steps or matches")
 
-// All is where a pattern matches a text, whose characters have one or two bytes and which has no surrogate pairs: the positions of
-// the captures of all matches, one match after another, as a global pattern finds them, and -1 for a capture that there is not.
-// steps says how long that took. pause is called now and then. With more than most positions it fails, as for a pattern that
-// takes some 64 steps for each character, or that its owner has damaged.
-func All[unit uint8 | uint16](p *Pattern, text []unit, most int, pause func()) (found []int32, steps int, err error) {
+// All is where a pattern matches a text, whose characters have one or two bytes and which has no surrogate pairs: the first width
+// of the positions of the captures of each match, at most two for each capture, one match after another, as a global pattern finds
+// them, and -1 for a capture that there is not. steps says how long that took. pause is called now and then. With more than most
+// positions it fails, as for a pattern that takes some 64 steps for each character, or that its owner has damaged.
+func All[unit uint8 | uint16](p *Pattern, text []unit, width, most int, pause func()) (found []int32, steps int, err error) {
 	all := leastSteps + stepsPerUnit*len(text)
 	m := search[unit]{Pattern: p, text: text, steps: all, rest: all - stepsPerPause, pause: pause}
-	found, err = m.all(most)
+	found, err = m.all(width, most)
 	return found, all - m.steps, err
 }
 
 // all is [All].
-func (m *search[unit]) all(most int) (found []int32, err error) {
+func (m *search[unit]) all(width, most int) (found []int32, err error) {
 	m.regs = make([]int, 2*m.Captures+m.registers)
 	narrow := ^unit(0) == 0xff
 	for at := 0; at <= len(m.text); {
@@ -75,7 +75,7 @@ func (m *search[unit]) all(most int) (found []int32, err error) {
 		if m.regs[0] != at || m.regs[1] < at {
 			return nil, ErrGaveUp // the program has damaged the pattern
 		}
-		for _, r := range m.regs[:2*m.Captures] {
+		for _, r := range m.regs[:width] {
 			found = append(found, int32(r))
 		}
 		if len(found) > most {
