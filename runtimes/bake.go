@@ -213,8 +213,7 @@ func template(s Spec, dirs map[string]string) (*vfs.Template, error) {
 			return nil, fmt.Errorf("mount the files of %s: %w", s.Driver.Language(), err)
 		}
 	}
-	mounts = append(mounts, vfs.Mount{Path: "/dev/null", FS: vfs.NullFS{}, Mode: vfs.ModeReadWrite})
-	return vfs.NewTemplate(vfs.Config{Layout: true, Mounts: mounts})
+	return vfs.NewTemplate(vfs.Config{Layout: true, Mounts: append(mounts, vfs.Devices()...)})
 }
 
 // build rewrites and compiles the interpreter into dir.

@@ -118,10 +118,11 @@ func pathLink(_ context.Context, s *State, m guestMemory, p []uint64) Errno {
 
 // pathOpen implements path_open: fd, dirflags, path, path_len, oflags, rights_base, rights_inheriting, fdflags, result
 // offset of the new descriptor, which is the lowest free number. It has the rights asked for that make sense for
-// what it is.
+// what it is. A [vfs.DeviceFS] may give one of the standard streams.
 //   - EINVAL: no such flag
 //   - EEXIST: CREAT and EXCL, and the name is taken
 //   - EISDIR: a directory, and a right to write is asked for, or CREAT or TRUNC
+//   - EACCES: standard input for writing only, or standard output for reading only
 //   - ELOOP: a link, and dirflags do not say to follow it
 //   - EMFILE, ENFILE: the run, or the host, has no descriptor left
 //   - ENOTCAPABLE: a right that the directory cannot pass on, CREAT without its PATH_CREATE_FILE, or TRUNC without
@@ -170,15 +171,29 @@ func pathOpen(_ context.Context, s *State, m guestMemory, p []uint64) Errno {
 		return s.errno(err)
 	}
 	d.handle = h
-	if h.Kind() == vfs.KindDir {
+	switch device, _ := h.Device(); {
+	case device != vfs.DeviceNull:
+		if err := h.Close(); err != nil {
+			return s.errno(err)
+		}
+		const ways = rightFdRead | rightFdWrite
+		d = s.stream(streams[device])
+		if base&ways != 0 && base&ways&d.rights == 0 {
+			return ErrnoAcces
+		}
+		d.flags, d.rights = fdflags(flags), d.rights&^ways|d.rights&base
+	case h.Kind() == vfs.KindDir:
 		d.kind, d.rights, d.access = kindDir, base&rightsDir, d.access|vfs.OpenDirectory
-	} else {
+	default:
 		d.kind, d.rights = kindFile, base&rightsFile
 	}
 	s.set(fd, d)
 	binary.LittleEndian.PutUint32(result, fd)
 	return ErrnoSuccess
 }
+
+// streams are those that devices stand for.
+var streams = map[vfs.Device]kind{vfs.DeviceStdin: kindStdin, vfs.DeviceStdout: kindStdout, vfs.DeviceStderr: kindStderr}
 
 // access is how a file must be opened for a descriptor with these rights.
 func access(base rights) vfs.OpenFlags {

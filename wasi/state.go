@@ -198,19 +198,27 @@ func (s *State) addInitial() error {
 // initialCount is the number of descriptors of a fresh State.
 func initialCount(s *State) int { return stdioCount + len(s.initial) }
 
+// stream is an open descriptor of a standard stream.
+func (s *State) stream(k kind) descriptor {
+	d := descriptor{kind: k, rights: rightsStdio | rightFdWrite}
+	if k == kindStdin {
+		d.rights = rightsStdio | rightFdRead
+	}
+	if !s.terminal {
+		d.rights |= rightsNoTerminal
+	}
+	return d
+}
+
 // initialDescriptor is descriptor n of a fresh State.
 func (s *State) initialDescriptor(n int) (descriptor, error) {
-	stdio := rightsStdio
-	if !s.terminal {
-		stdio |= rightsNoTerminal
-	}
 	switch n {
 	case 0:
-		return descriptor{kind: kindStdin, rights: stdio | rightFdRead}, nil
+		return s.stream(kindStdin), nil
 	case 1:
-		return descriptor{kind: kindStdout, rights: stdio | rightFdWrite}, nil
+		return s.stream(kindStdout), nil
 	case 2:
-		return descriptor{kind: kindStderr, rights: stdio | rightFdWrite}, nil
+		return s.stream(kindStderr), nil
 	}
 	name := s.initial[n-stdioCount]
 	if s.fs == nil {

@@ -62,6 +62,12 @@ func (h *Handle) Path() string { return h.path }
 // ReadOnly reports whether the mount that it lies in refuses changes.
 func (h *Handle) ReadOnly() bool { return h.ns == nil || h.ns.mounts[h.mount].readOnly }
 
+// Device says what an open file of a [DeviceFS] stands for; ok is false for others.
+func (h *Handle) Device() (d Device, ok bool) {
+	f, ok := h.file.(deviceFile)
+	return f.device, ok
+}
+
 // opened checks that the handle is a file that may be used so.
 func (h *Handle) opened(flag OpenFlags) error {
 	switch {

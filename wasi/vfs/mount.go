@@ -167,7 +167,7 @@ func (b *builder) add(t *Template, m Mount) error {
 		return err
 	}
 	_, kind := m.FS.Root()
-	_, forgets := m.FS.(NullFS)
+	_, forgets := m.FS.(DeviceFS)
 	switch {
 	case b.paths[path]:
 		return errors.New("mounted twice")
@@ -193,7 +193,7 @@ func (b *builder) add(t *Template, m Mount) error {
 		t.mounts[mountRoot] = mt
 		return nil
 	}
-	if i := strings.LastIndexByte(path, '/'); i > 0 && t.memory && !forgets { // what is beside /dev/null is no ordinary file
+	if i := strings.LastIndexByte(path, '/'); i > 0 && t.memory && !forgets { // what is beside a device is no ordinary file
 		b.folders(path[:i]) // so that the guest can make files beside the mount point
 	}
 	b.point(path).mount = len(t.mounts)

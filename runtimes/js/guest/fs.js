@@ -69,8 +69,10 @@
 
   // ---- descriptors
 
-  const open = new Map(); // number -> {path, pos, flags}
+  const open = new Map(); // number -> {path, pos, flags, stream}: stream is the number of the standard stream that it is
   let nextFd = 3;
+  const streams = new Map([["/dev/stdin", 0], ["/dev/stdout", 1], ["/dev/stderr", 2]]);
+  const streamOf = (fd) => fd >= 0 && fd <= 2 ? fd : open.get(fd)?.stream;
 
   const flagNames = {
     r: "r", rs: "r", sr: "r", "r+": "rw", "rs+": "rw", "sr+": "rw",
@@ -100,8 +102,10 @@
     const letters = flagsOf(flags ?? "r");
     if (letters.includes("w")) writeAt("open", path, letters.replace(/[rwa]/g, ""), 0, noBytes);
     else statSync(path, undefined, "open");
+    const stream = streams.get(path);
+    if (stream !== undefined && !letters.includes(stream === 0 ? "r" : "w")) throw fsError("EACCES", "open", path);
     const fd = nextFd++;
-    open.set(fd, { path, pos: 0, flags: letters });
+    open.set(fd, { path, pos: 0, flags: letters, stream });
     return fd;
   }
 
@@ -124,7 +128,7 @@
     length ??= buffer.byteLength - offset;
     const target = new Uint8Array(buffer.buffer, buffer.byteOffset + offset, length);
     let bytes;
-    if (fd === 0) {
+    if (streamOf(fd) === 0) {
       bytes = new Uint8Array(cloche.stdin(length));
     } else {
       const d = descriptor(fd, "read");
@@ -146,8 +150,9 @@
       if (typeof offset === "object" && offset !== null) ({ offset, length, position } = offset);
       bytes = bytesOf(data).subarray(offset ?? 0, length === undefined || length === null ? undefined : (offset ?? 0) + length);
     }
-    if (fd === 1 || fd === 2) {
-      cloche.write(fd, bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    const stream = streamOf(fd);
+    if (stream === 1 || stream === 2) {
+      cloche.write(stream, bytes.buffer, bytes.byteOffset, bytes.byteLength);
       return bytes.length;
     }
     const d = descriptor(fd, "write");
@@ -239,7 +244,7 @@
   function readFileSync(path, options) {
     const { encoding, flag } = optionsOf(options, { encoding: null, flag: "r" });
     let bytes;
-    if (path === 0 || path === "/dev/stdin") {
+    if ((streams.get(path) ?? streamOf(path)) === 0) {
       bytes = cloche.readStdin();
     } else if (Number.isInteger(path)) {
       const d = descriptor(path, "read");
@@ -261,6 +266,7 @@
   function writeFileSync(path, data, options) {
     const { encoding, flag } = optionsOf(options, { encoding: "utf8", flag: "w" });
     const bytes = bytesOf(data, encoding ?? "utf8");
+    path = streams.get(path) ?? path;
     if (typeof path === "number") {
       writeSync(path, bytes);
       return;
@@ -560,6 +566,14 @@
 
   // ---- streams (stream.js has the classes)
 
+  // target is what a stream reads or writes: a standard stream, or the file at a path.
+  function target(path, fd, syscall) {
+    if (fd === undefined || fd === null) return { path: toPath(path), stream: streams.get(path) };
+    fd = fd.fd ?? fd;
+    const stream = streamOf(fd);
+    return stream === undefined ? descriptor(fd, syscall) : { stream };
+  }
+
   function createReadStream(path, options) {
     options = typeof options === "string" ? { encoding: options } : options ?? {};
     const { Readable } = cloche.stream;
@@ -572,8 +586,8 @@
       read(size) {
         try {
           const want = Math.min(size, highWaterMark, end - at + 1);
-          const name = fd === undefined ? toPath(path) : descriptor(fd.fd ?? fd, "read").path;
-          const bytes = want <= 0 ? noBytes : Buffer.from(call(at === 0 ? "open" : "read", "read", name, at, want));
+          const from = target(path, fd, "read");
+          const bytes = want <= 0 ? noBytes : Buffer.from(from.stream === 0 ? cloche.stdin(want) : call(at === 0 ? "open" : "read", "read", from.path, at, want));
           at += bytes.length;
           stream.bytesRead += bytes.length;
           this.push(bytes.length === 0 ? null : bytes);
@@ -602,9 +616,9 @@
     const letters = flagsOf(options.flags ?? "w");
     let at = letters.includes("a") ? -1 : options.start ?? 0;
     let failure;
-    const name = options.fd === undefined ? toPath(path) : descriptor(options.fd.fd ?? options.fd, "write").path;
+    const to = target(path, options.fd, "write");
     try {
-      if (options.fd === undefined) writeAt("open", name, letters.replace(/[rwa]/g, ""), 0, noBytes);
+      if (options.fd === undefined) writeAt("open", to.path, letters.replace(/[rwa]/g, ""), 0, noBytes);
     } catch (error) {
       failure = error;
     }
@@ -613,7 +627,8 @@
       write(chunk, encoding, done) {
         try {
           if (failure) throw failure;
-          writeAt("write", name, "", at, chunk);
+          if (to.stream === undefined) writeAt("write", to.path, "", at, chunk);
+          else writeSync(to.stream, chunk);
           if (at >= 0) at += chunk.length;
           stream.bytesWritten += chunk.length;
           done();
