@@ -68,7 +68,7 @@ func answerBadly(c net.Conn) {
 func TestClientErrors(t *testing.T) {
 	url, nobody, policy := badSite(t)
 	res := run(t, engine.Job{Language: engine.Python, Inputs: map[string]any{"BASE": url, "NOBODY": nobody}, Network: policy, Code: `
-import asyncio, http.client, time, urllib.request, requests, httpx, urllib3
+import asyncio, http.client, urllib.request, requests, httpx, urllib3
 def name(f):
     try:
         return f()
@@ -112,17 +112,6 @@ for connect, read in ((1, 60), (60, 0.2)):
         lambda: httpx.get(what, timeout=httpx.Timeout(connect, read=read)).content,
         lambda: late(connect, read),
     )])
-# A time shorter than that in which refusals are waited for is kept, too; the best of a few, since the machine may be busy.
-def took(f):
-    began = time.monotonic()
-    name(f)
-    return time.monotonic() - began
-for f in (
-    lambda: requests.get(BASE + "/slow", timeout=0.1),
-    lambda: httpx.get(BASE + "/slow", timeout=0.1),
-    lambda: urllib.request.urlopen(BASE + "/slow", timeout=0.1),
-):
-    print(any(took(f) < 0.8 for _ in range(4)), end=" ")
 `})
 	want := `/close RemoteDisconnected ConnectionError RemoteProtocolError ProtocolError
 /cut IncompleteRead ChunkedEncodingError RemoteProtocolError ProtocolError
@@ -137,7 +126,7 @@ RemoteProtocolError RemoteProtocolError RemoteProtocolError ReadTimeout ConnectE
 200 b'first'
 b'late' b'late' b'late'
 ReadTimeout ReadTimeout TimeoutError
-True True True `
+`
 	if d := cmp.Diff(want, res.Stdout); d != "" {
 		t.Errorf("stdout (-want +got):\n%s%s", d, res.Stderr)
 	}

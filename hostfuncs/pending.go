@@ -75,7 +75,7 @@ type call struct {
 	ctx   context.Context
 	work  func(context.Context) ([]byte, error)
 	end   ending
-	done  chan struct{} // closed when finished
+	done  chan struct{} // closed when finished; a value in it says that the work is underway
 	async bool
 
 	held     int
@@ -121,20 +121,37 @@ func (c *Calls) Close() {
 // reply; else it waits a moment and returns the reply, if it is there, or the call's id, whose reply comes by wait. end is called once, with an error that wraps
 // context.Canceled for a call that was given up.
 func (c *Calls) Do(ctx context.Context, size int, async bool, work func(context.Context) ([]byte, error), end ending) ([]byte, error) {
-	p := &call{work: work, end: end, held: size, async: async, done: make(chan struct{})}
+	return c.do(ctx, &call{work: work, end: end, held: size, async: async, done: make(chan struct{})}, moment)
+}
+
+// DoUntil is Do of an async call whose work says when it is underway: until then, or until it is done, the program waits, but no
+// longer than atMost.
+func (c *Calls) DoUntil(ctx context.Context, size int, atMost time.Duration, work func(ctx context.Context, underway func()) ([]byte, error), end ending) ([]byte, error) {
+	p := &call{end: end, held: size, async: true, done: make(chan struct{}, 1)}
+	underway := func() {
+		select {
+		case p.done <- struct{}{}:
+		default:
+		}
+	}
+	p.work = func(ctx context.Context) ([]byte, error) { return work(ctx, underway) }
+	return c.do(ctx, p, atMost)
+}
+
+func (c *Calls) do(ctx context.Context, p *call, atMost time.Duration) ([]byte, error) {
 	p.ctx, p.stop = context.WithCancel(c.ctx)
 	c.mu.Lock()
 	if err := c.admit(p); err != nil {
 		c.mu.Unlock()
 		p.stop()
-		return end(nil, err)
+		return p.end(nil, err)
 	}
 	c.queue = append(c.queue, p)
 	c.begin()
 	c.mu.Unlock()
-	if async {
+	if p.async {
 		// Work that waits for nothing is done in a moment, and an answer at once saves the program a second request.
-		if _, err := c.wait(ctx, p.done, moment); err != nil && !errors.Is(err, ErrInterrupted) {
+		if _, err := c.wait(ctx, p.done, atMost); err != nil && !errors.Is(err, ErrInterrupted) {
 			c.giveUp(p)
 			return nil, err
 		}

@@ -114,13 +114,19 @@ func (c *Client) handle(ctx context.Context, payload []byte) ([]byte, error) {
 		}
 		return nil, hostfuncs.Refuse("PermissionError", "%s", reason)
 	}
-	j := &journey{client: c, request: r}
+	j := &journey{client: c, request: r, reached: func() {}}
 	if c.policy == nil {
 		denied("this run has no network")
 		return nil, notOffered()
 	}
 	if r.method == methodConnect {
 		return j.connect(ctx, len(payload))
+	}
+	if r.async && r.reach > 0 {
+		return c.calls.DoUntil(ctx, len(payload), r.reach, func(ctx context.Context, underway func()) ([]byte, error) {
+			j.reached = underway
+			return j.work(ctx)
+		}, j.end)
 	}
 	return c.calls.Do(ctx, len(payload), r.async, j.work, j.end)
 }

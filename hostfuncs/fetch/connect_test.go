@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cloche-dev/cloche/hostfuncs"
 	"github.com/cloche-dev/cloche/hostfuncs/fetch"
 )
 
@@ -102,6 +103,43 @@ func TestConnect(t *testing.T) {
 	}
 	if len(reasons) != 2 {
 		t.Errorf("what failed is on record as %q", reasons)
+	}
+}
+
+// TestReach: an async request can be waited for until its server is reached, and no longer: its refusals are there then, and an
+// answer that never comes holds nobody.
+func TestReach(t *testing.T) {
+	s := serve(t)
+	nobody, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody.Close()
+	g := newGuest(t, policy(t, "127.0.0.1:*"))
+	for url, want := range map[string]string{
+		s.URL + "/hang":                    "",
+		"http://" + nobody.Addr().String(): "ConnectionRefusedError",
+		"http://other.example/":            "PermissionError",
+		"gopher://127.0.0.1:70/":           "ValueError",
+	} {
+		reply, err := g.ask(hostfuncs.OpFetch, m{"url": url, "async": true, "reach_ms": 1 << 31}, "")
+		if err != nil {
+			t.Fatal(url, err)
+		}
+		if goesOn := reply[0] == 0; goesOn != (want == "") || !strings.Contains(string(reply[1:]), want) {
+			t.Errorf("%s: %q, want %q", url, reply, want)
+		}
+	}
+
+	// A server that does not shake hands is not reached, and the program goes on after its time.
+	mute, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mute.Close()
+	reply, err := g.ask(hostfuncs.OpFetch, m{"url": "https://" + mute.Addr().String(), "async": true, "reach_ms": 1}, "")
+	if err != nil || reply[0] != 0 {
+		t.Errorf("%q, %v", reply, err)
 	}
 }
 

@@ -18,6 +18,7 @@ type request struct {
 	fields   [][2]string
 	redirect string // follow, manual or error
 	timeout  time.Duration
+	reach    time.Duration // how long an async request may hold the program until its server is reached
 	async    bool
 	coded    bool   // the body may come as the server has coded it
 	body     []byte // nil: none
@@ -26,7 +27,7 @@ type request struct {
 // decodeRequest reads a frame of [hostfuncs.OpFetch]:
 //
 //	{"method": "GET", "url": "…", "headers": [[name, value], …], "redirect": "follow" | "manual" | "error",
-//	 "timeout_ms": n, "async": bool, "coded": bool, "body": {"$bytes": n}}   and the n bytes of the body
+//	 "timeout_ms": n, "reach_ms": n, "async": bool, "coded": bool, "body": {"$bytes": n}}   and the n bytes of the body
 //
 // The timeout is for the answer's head to come. The body of the result is a part of payload.
 func decodeRequest(payload []byte) (request, error) {
@@ -58,6 +59,11 @@ func decodeRequest(payload []byte) (request, error) {
 			var ms uint32
 			err := json.Unmarshal(value, &ms)
 			r.timeout = time.Duration(ms) * time.Millisecond
+			return true, err
+		case "reach_ms":
+			var ms uint32
+			err := json.Unmarshal(value, &ms)
+			r.reach = time.Duration(ms) * time.Millisecond
 			return true, err
 		case "async":
 			return true, json.Unmarshal(value, &r.async)

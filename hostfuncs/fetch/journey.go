@@ -19,6 +19,7 @@ import (
 type journey struct {
 	client  *Client
 	request request
+	reached func() // is told when there is a connection to the server
 
 	// These are work's until it has arrived, then end's.
 	head answerHead
@@ -178,7 +179,10 @@ func (j *journey) send(ctx context.Context, method string, t target, header http
 		return nil, refused("ValueError", "the URL's path is not well escaped")
 	}
 	connected := false
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected = true }})
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) {
+		connected = true
+		j.reached()
+	}})
 	req := (&http.Request{
 		Method: method, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: header.Clone(),
 		URL: &url.URL{Scheme: t.scheme, Host: t.authorityText(), Path: path, RawPath: t.path},

@@ -166,9 +166,6 @@ def ended(refused):
     return Incoming(_ENDED[refused.name])
 
 
-_SOON = 1  # second, in which a host has refused what it refuses
-
-
 class Exchange:
     """Requests that are written, each answered once it is whole.
 
@@ -181,7 +178,6 @@ class Exchange:
         self._in = Incoming()
         self._error = None
         self._call = 0  # that goes on
-        self._sent = self._took = 0  # when it was made, and how long its answer took
 
     def write(self, data):
         self.put(data)
@@ -212,25 +208,25 @@ class Exchange:
             raise
 
         def take(reply):
-            self._call, self._took = 0, monotonic() - self._sent
+            self._call = 0
             try:
                 self._in = ended(reply) if isinstance(reply, host.Refused) else as_http(head["method"], reply)
             except OSError as e:
                 self._error = e
 
-        self._sent = monotonic()
+        head["reach_ms"] = _milliseconds(self.timeout) if self.timeout else 2**31
         try:
             self._call = calls.start(host.FETCH, calls.payload(head, body), take)
         except host.Refused as e:
             take(e)
-        self._wait(min(self.timeout or _SOON, _SOON))
         if self._error is not None and not isinstance(self._error, TimeoutError):  # that is told to whoever reads the answer, as elsewhere
             raise self._error
 
-    def _wait(self, timeout):
-        """Waits for the answer, if it is not there, until so many seconds have passed since the request was sent."""
+    def _wait(self):
+        """Waits for the answer, if it is not there, as long as it may take."""
+        until = monotonic() + self.timeout if self.timeout else None
         while self._call:
-            left = self._sent + timeout - monotonic() if timeout else None
+            left = until - monotonic() if until else None
             if left is not None and left <= 0:
                 break
             calls.wait(left)
@@ -248,13 +244,13 @@ class Exchange:
         """The bytes that have come back and are not read yet."""
         if self._out:
             self._make()
-        self._wait(self.timeout)
-        if self._call or self.timeout and self._took > self.timeout:
+        self._wait()
+        if self._call:
             self._give_up()
             self._error = TimeoutError("timed out")
         if self._error is not None:
             raise self._error
-        self._took, self._in.timeout = 0, self.timeout
+        self._in.timeout = self.timeout
         return self._in
 
 
