@@ -578,6 +578,7 @@
     options = typeof options === "string" ? { encoding: options } : options ?? {};
     const { Readable } = cloche.stream;
     const fd = options.fd ?? undefined;
+    if (fd === undefined) toPath(path);
     let at = options.start ?? 0;
     const end = options.end ?? Infinity;
     const highWaterMark = options.highWaterMark ?? 65536;

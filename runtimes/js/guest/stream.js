@@ -26,19 +26,47 @@
     pipe(target, options) { return pipe(this, target, options); }
   }
 
+  const pipes = new WeakMap(); // of a source: what it is written to
+
   function pipe(source, target, options) {
-    source.on("data", (chunk) => {
+    const onData = (chunk) => {
       if (target.write(chunk) === false) {
         source.pause();
         target.once("drain", () => source.resume());
       }
-    });
-    if (options?.end !== false && target !== cloche.process.stdout && target !== cloche.process.stderr) {
-      source.on("end", () => target.end());
-    }
+    };
+    const onEnd = () => target.end();
+    const ends = options?.end !== false && target !== cloche.process.stdout && target !== cloche.process.stderr;
+    const leave = () => unpipe(source, target);
+    pipes.set(source, [...pipes.get(source) ?? [], {
+      target,
+      undo() {
+        source.off("data", onData).off("end", onEnd);
+        target.off?.("finish", leave).off("close", leave);
+        target.emit("unpipe", source);
+      },
+    }]);
+    target.once("finish", leave);
+    target.once("close", leave);
+    if (ends) source.on("end", onEnd);
     target.emit("pipe", source);
+    source.on("data", onData);
     return target;
   }
+
+  function unpipe(source, target) {
+    const all = pipes.get(source) ?? [];
+    const left = all.filter((p) => target !== undefined && p.target !== target);
+    pipes.set(source, left);
+    if (left.length === 0 && all.length > 0) source.pause();
+    for (const p of all) if (!left.includes(p)) p.undo();
+    return source;
+  }
+
+  const callable = (fn, name = "fn") => { if (typeof fn !== "function") throw cloche.wrongType(name, "of type function or an instance of AsyncFunction", fn); };
+  const count = (n) => {
+    if (!(n >= 0)) throw cloche.nodeError(RangeError, "ERR_OUT_OF_RANGE", `The value of "number" is out of range. It must be >= 0. Received ${cloche.inspect(n)}`);
+  };
 
   // ---- Readable
 
@@ -76,8 +104,9 @@
       }
       return this;
     },
-    read() {
+    read(size) {
       const s = this._in;
+      if (size !== undefined && !s.objects) return part(this, size);
       if (s.queue.length === 0) {
         fill(this);
         if (s.queue.length === 0) {
@@ -100,8 +129,11 @@
       return this;
     },
     isPaused() { return this._in.flowing === false; },
-    async *[Symbol.asyncIterator]() {
+    unpipe(target) { return unpipe(this, target); },
+    [Symbol.asyncIterator]() { return this.iterator(); },
+    async *iterator(options) {
       const s = this._in;
+      let left = true; // by its caller, before the end
       let wake;
       const onChange = () => wake?.();
       this.on("error", onChange);
@@ -109,7 +141,10 @@
       s.onChange = onChange;
       try {
         for (;;) {
-          if (this.errored) throw this.errored;
+          if (this.errored) {
+            left = false;
+            throw this.errored;
+          }
           if (s.queue.length > 0) {
             yield s.queue.shift();
             continue;
@@ -119,13 +154,15 @@
           fill(this);
           if (s.queue.length === 0 && !s.ended && !this.errored) await waiting;
         }
+        left = false;
         if (!s.endEmitted) {
           s.endEmitted = true;
           this.emit("end");
         }
       } finally {
         s.onChange = undefined;
-        this.destroy();
+        if (left && options?.destroyOnReturn === false) this.off("error", onChange).off("close", onChange);
+        else this.destroy();
       }
     },
     // Helpers that gather or transform.
@@ -134,25 +171,37 @@
       for await (const chunk of this) out.push(chunk);
       return out;
     },
-    async forEach(fn) { for await (const chunk of this) await fn(chunk); },
-    async reduce(fn, initial) {
-      let value = initial;
-      for await (const chunk of this) value = await fn(value, chunk);
+    async forEach(fn) {
+      callable(fn);
+      for await (const chunk of this) await fn(chunk);
+    },
+    async reduce(fn, ...initial) {
+      callable(fn, "reducer");
+      let empty = initial.length === 0;
+      let [value] = initial;
+      for await (const chunk of this) {
+        value = empty ? chunk : await fn(value, chunk);
+        empty = false;
+      }
+      if (empty) throw cloche.nodeError(TypeError, "ERR_MISSING_ARGS", "Reduce of an empty stream requires an initial value");
       return value;
     },
-    map(fn) {
-      const source = this;
-      return Readable.from((async function* () { for await (const chunk of source) yield await fn(chunk); })());
+    map(fn, options) {
+      callable(fn);
+      return Readable.from(mapped(this, fn, options?.concurrency ?? 1));
     },
     filter(fn) {
+      callable(fn);
       const source = this;
       return Readable.from((async function* () { for await (const chunk of source) if (await fn(chunk)) yield chunk; })());
     },
-    flatMap(fn) {
-      const source = this;
-      return Readable.from((async function* () { for await (const chunk of source) yield* await fn(chunk); })());
+    flatMap(fn, options) {
+      callable(fn);
+      const source = mapped(this, fn, options?.concurrency ?? 1);
+      return Readable.from((async function* () { for await (const list of source) yield* list; })());
     },
     take(n) {
+      count(n);
       const source = this;
       return Readable.from((async function* () {
         let left = n;
@@ -163,22 +212,60 @@
       })());
     },
     drop(n) {
+      count(n);
       const source = this;
       return Readable.from((async function* () {
         let left = n;
         for await (const chunk of source) if (left-- <= 0) yield chunk;
       })());
     },
-    async find(fn) { for await (const chunk of this) if (await fn(chunk)) return chunk; },
+    async find(fn) {
+      callable(fn);
+      for await (const chunk of this) if (await fn(chunk)) return chunk;
+    },
     async some(fn) {
+      callable(fn);
       for await (const chunk of this) if (await fn(chunk)) return true;
       return false;
     },
     async every(fn) {
+      callable(fn);
       for await (const chunk of this) if (!await fn(chunk)) return false;
       return true;
     },
+    compose(next) {
+      if (typeof next === "function") return Readable.from(next(this));
+      this.on("error", (error) => next.destroy(error));
+      return this.pipe(next);
+    },
   };
+
+  // What fn makes of each chunk, in order, of several at once.
+  async function* mapped(source, fn, atOnce) {
+    const running = [];
+    for await (const chunk of source) {
+      const value = (async () => fn(chunk))();
+      value.catch(() => {}); // it is awaited later
+      running.push(value);
+      if (running.length >= atOnce) yield await running.shift();
+    }
+    for (const value of running) yield await value;
+  }
+
+  // The next bytes or characters of a stream; null until there are as many, but for its end.
+  function part(stream, size) {
+    const s = stream._in;
+    const held = () => s.queue.reduce((n, chunk) => n + chunk.length, 0);
+    if (held() < size) fill(stream);
+    if (held() < size && !s.ended || size <= 0 || held() === 0) {
+      if (s.queue.length === 0) schedule(stream);
+      return null;
+    }
+    const all = typeof s.queue[0] === "string" ? s.queue.join("") : Buffer.concat(s.queue);
+    s.queue = size < all.length ? [all.slice(size)] : [];
+    if (s.queue.length === 0) schedule(stream);
+    return all.slice(0, size);
+  }
 
   function initReadable(stream, options) {
     stream._in = {
@@ -248,7 +335,17 @@
     static from(source, options) {
       const it = typeof source === "string" || source instanceof Uint8Array ? [source].values() : source[Symbol.asyncIterator]?.() ?? source[Symbol.iterator]();
       return new Readable({
-        objectMode: true, ...options,
+        objectMode: true, highWaterMark: 1,
+        async destroy(error, done) {
+          try {
+            const { done: over } = error && it.throw ? await it.throw(error) : {};
+            if (!over) await it.return?.();
+            done(error);
+          } catch (failure) {
+            done(failure);
+          }
+        },
+        ...options,
         async read() {
           try {
             const { done, value } = await it.next();
@@ -270,10 +367,8 @@
       const s = this._out;
       if (s.ending) {
         const error = cloche.nodeError(Error, "ERR_STREAM_WRITE_AFTER_END", "write after end");
-        nextTick(() => {
-          done?.(error);
-          this.destroy(error);
-        });
+        if (done) nextTick(() => done(error));
+        this.destroy(error);
         return false;
       }
       if (!s.objects && s.strings && typeof chunk === "string") {
@@ -295,12 +390,16 @@
       if (typeof encoding === "function") [done, encoding] = [encoding, undefined];
       if (chunk !== undefined && chunk !== null) this.write(chunk, encoding);
       if (done) this.once("finish", done);
+      this._out.corked = 0;
       this._out.ending = true;
       this.writable = false;
       pump(this);
       return this;
     },
-    cork() {}, uncork() {},
+    cork() { this._out.corked++; },
+    uncork() {
+      if (this._out.corked > 0 && --this._out.corked === 0) pump(this);
+    },
     setDefaultEncoding(name) {
       this._out.encoding = name;
       return this;
@@ -310,7 +409,7 @@
   function initWritable(stream, options) {
     const objects = !!(options?.objectMode || options?.writableObjectMode);
     stream._out = {
-      queue: [], writing: false, ending: false, finished: false, needDrain: false, length: 0, encoding: options?.defaultEncoding ?? "utf8",
+      queue: [], writing: false, corked: 0, ending: false, finished: false, needDrain: false, length: 0, encoding: options?.defaultEncoding ?? "utf8",
       objects, high: options?.writableHighWaterMark ?? options?.highWaterMark ?? (objects ? 16 : 16384), strings: options?.decodeStrings !== false,
     };
     for (const name of ["write", "final", "destroy", "writev"]) if (options?.[name]) stream[`_${name}`] = options[name];
@@ -319,7 +418,7 @@
 
   function pump(stream) {
     const s = stream._out;
-    if (s.writing || stream.destroyed) return;
+    if (s.writing || s.corked > 0 || stream.destroyed) return;
     if (s.queue.length === 0) {
       if (s.needDrain && !s.ending) {
         s.needDrain = false;
@@ -339,24 +438,27 @@
       }
       return;
     }
-    const [chunk, encoding, done, length] = s.queue.shift();
+    const batch = s.queue.splice(0, stream._writev && (s.queue.length > 1 || !stream._write) ? s.queue.length : 1);
+    const [[chunk, encoding]] = batch;
     s.writing = true;
     let sync = true;
     const after = (error) => {
       s.writing = false;
-      s.length -= length;
+      for (const [, , done, length] of batch) {
+        s.length -= length;
+        if (error) done?.(error);
+        else if (done) nextTick(done);
+      }
       if (error) {
-        done?.(error);
         stream.destroy(error);
         return;
       }
-      if (done) nextTick(done);
       if (sync) nextTick(() => pump(stream));
       else pump(stream);
     };
     try {
-      if (stream._write) stream._write(chunk, encoding, after);
-      else if (stream._writev) stream._writev([{ chunk, encoding }], after);
+      if (batch.length > 1 || stream._writev && !stream._write) stream._writev(batch.map(([chunk, encoding]) => ({ chunk, encoding })), after);
+      else if (stream._write) stream._write(chunk, encoding, after);
       else after();
     } catch (error) {
       after(error);
@@ -371,6 +473,10 @@
     }
   }
   install(Writable, writable);
+  const isOrdinary = cloche.uncurry(Function.prototype[Symbol.hasInstance]);
+  Object.defineProperty(Writable, Symbol.hasInstance, { // a Duplex is of both kinds
+    value(stream) { return isOrdinary(this, stream) || this === Writable && stream?._out !== undefined; },
+  });
   const states = { // of both kinds, by their names
     readableEnded: (s) => s._in.endEmitted,
     readableFlowing: (s) => s._in.flowing,
@@ -392,10 +498,9 @@
   tell(Readable, "readable");
   tell(Writable, "writable");
 
-  class Duplex extends Stream {
+  class Duplex extends Readable {
     constructor(options) {
-      super();
-      initReadable(this, options);
+      super(options);
       initWritable(this, options);
     }
     // One stream of a source, of a function from source to source, or of two streams.
@@ -428,8 +533,8 @@
       return both;
     }
   }
-  install(Duplex, { ...readable, ...writable });
-  tell(Duplex, "");
+  install(Duplex, writable);
+  tell(Duplex, "writable");
 
   class Transform extends Duplex {
     constructor(options) {
@@ -478,7 +583,9 @@
     if (stream._in && stream._out) stream.on("end", () => { if (stream._out.finished) call(); });
     stream.on("close", () => {
       if (stream.errored) call(stream.errored);
-      else if (stream._in && !stream._in.endEmitted && !stream._out) call(cloche.nodeError(Error, "ERR_STREAM_PREMATURE_CLOSE", "Premature close"));
+      else if (stream._in && !stream._in.endEmitted && options?.readable !== false || stream._out && !stream._out.finished && options?.writable !== false) {
+        call(cloche.nodeError(Error, "ERR_STREAM_PREMATURE_CLOSE", "Premature close"));
+      }
       else call();
     });
     return () => { called = true; };
