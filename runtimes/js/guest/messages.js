@@ -50,6 +50,23 @@
     "regexp must have the 'g' flag": (name) => `String.prototype.${name} called with a non-global RegExp argument`,
     "invalid number of digits": (name) => `${name}() ${name === "toPrecision" ? "" : "digits "}argument must be between ${name === "toPrecision" ? 1 : 0} and 100`,
   };
+  for (const [said, meant] of Object.entries({
+    "expecting ')'": "Unterminated group",
+    "extraneous characters at the end": "Unmatched ')'",
+    "unexpected end": "Unterminated character class, or \\ at end of pattern",
+    "nothing to repeat": "Nothing to repeat",
+    "invalid repetition count": "numbers out of order in {} quantifier, or one that is not complete",
+    "duplicate group name": "Duplicate capture group name",
+    "invalid group name": "Invalid capture group name",
+    "group name not defined": "Invalid named capture referenced",
+    "invalid class range": "Range out of order in character class",
+    "unknown unicode property name": "Invalid property name",
+    "invalid escape sequence in regular expression": "Invalid escape",
+    "back reference out of range in regular expression": "Invalid escape",
+    "invalid group": "Invalid group",
+  })) ofFunctions[said] = () => `Invalid regular expression: ${meant}`;
+  ofFunctions["invalid regular expression flags"] = () => "Invalid flags supplied to RegExp constructor";
+
   const ofExpressions = {
     __proto__: null,
     "not a function": notCalled,
@@ -243,6 +260,7 @@
   const { fromCodePoint } = String;
   const codePointAt = uncurry(String.prototype.codePointAt);
   const unexpected = /^(?:unexpected token: '([^]*)'|Unexpected token '\\[ux]([0-9a-f]+)' in JSON)$/;
+  const noName = "Expected property name or '}'";
   const ascii = /^[\0-\x7f]*$/;
   const literals = ["true", "false", "null"];
   const special = ["undefined", "NaN", "Infinity", "[object Object]"];
@@ -270,6 +288,7 @@
 
   function explained(message, text) {
     if (message === "unexpected data at the end") return `Unexpected non-whitespace character after JSON at position ${offset(text)}`;
+    if (startsWith(message, noName) && exec(/,\s*$/, slice(text, 0, offset(text))) !== null) return `Expected double-quoted property name${slice(message, noName.length)}`;
     if (exec(unexpected, message) === null) return message;
     for (const known of special) if (text === known) return `"${text}" is not valid JSON`;
     let at = offset(text);
