@@ -282,6 +282,13 @@ def _module_hint(error):
     )
 
 
+def _engine_hint(error):
+    """On what pandas needs other packages for, and says so in its own words."""
+    if "'sqlalchemy'" in words(error):
+        return "sqlalchemy is not installed, and no server of databases can be reached; give pandas a connection of sqlite3 instead of a URL."
+    return ""
+
+
 def _part_hint(name):
     """On a part that a package which is there does not have."""
     if hint := _left_out(name):
@@ -372,6 +379,8 @@ def _os_hint(error):
         return "The sandbox's limit on files is reached: delete files, or ask for a larger disk limit."
     if n == errno.EMFILE:
         return "Too many files are open at once: close them with a with statement."
+    if "is not a valid package style" in words(error):
+        return _style_hint(re.match(r"'([^']*)'", words(error))[1])
     if n == errno.ENETUNREACH or "network is closed" in str(error):
         return _network_hint(error)
     if "processes are not available" in str(error):
@@ -379,6 +388,17 @@ def _os_hint(error):
         advice = _PROGRAMS.get(program[1], "") if program else ""
         return advice or "Do the work in Python: there is no shell and no other program in the sandbox."
     return ""
+
+
+def _style_hint(name):
+    """On a style of charts that matplotlib does not have, or under another name now."""
+    import difflib
+
+    from matplotlib.style import available
+
+    renamed = name.replace("seaborn", "seaborn-v0_8")
+    close = [renamed] if renamed in available else difflib.get_close_matches(name, available, 1)
+    return (f"{close[0]!r} is closest; " if close else "") + "matplotlib.style.available lists the styles, and 'default' is the usual one."
 
 
 _NO_TEX = "There is no LaTeX in the sandbox: leave text.usetex off, text between $ signs is set without it; savefig writes PDF and SVG."
@@ -532,6 +552,7 @@ def _thread_hint(error):
 _HINTS = [
     (ModuleNotFoundError, _module_hint),
     (ImportError, _from_hint),
+    (ImportError, _engine_hint),
     (FileNotFoundError, _file_hint),
     (OSError, _os_hint),
     (OSError, _url_hint),

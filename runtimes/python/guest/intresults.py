@@ -9,7 +9,7 @@ import gc
 import inspect
 import sys
 
-from .ints import after_import, counting, of_program, spelt, widener
+from .ints import after_import, counting, counts_in_64, of_program, spelt, widener
 
 
 def install(wider):
@@ -60,13 +60,13 @@ _SPELT_NARROW = frozenset(("int32", "i4", "<i4", "intc"))
 _FIELDS = type(type.__dict__)  # what the fields of a record are in
 
 
-def handing_over(original, widen):
-    """original, whose results are wide where the program calls it."""
+def handing_over(original, widen, to=of_program):
+    """original, whose results are wide where the program calls it, or what else to tells of its caller's frame."""
     getframe = sys._getframe
 
     def hand_over(*args, **kwargs):
         result = original(*args, **kwargs)
-        if of_program(getframe(1)) and not _narrow(args) and not _narrow(kwargs.values()):
+        if to(getframe(1)) and not _narrow(args) and not _narrow(kwargs.values()):
             return widen(result)
         return result
 
@@ -74,17 +74,19 @@ def handing_over(original, widen):
 
 
 def _functions(np, widen):
-    def cover(place, names):
+    def cover(place, names, to=of_program):
         for name in names.split():
-            setattr(place, name, handing_over(getattr(place, name), widen))
+            setattr(place, name, handing_over(getattr(place, name), widen, to))
 
     cover(
         np,
-        """asarray_chkfinite ascontiguousarray asfortranarray atleast_1d atleast_2d atleast_3d broadcast_arrays compress diagflat
-        diagonal extract fix imag real real_if_close intersect1d matrix_transpose nan_to_num permute_dims require setdiff1d
+        """broadcast_arrays compress diagflat
+        diagonal extract fix imag real real_if_close intersect1d matrix_transpose nan_to_num permute_dims setdiff1d
         setxor1d union1d unique_all unique_counts unique_inverse unique_values asmatrix block
         delete trim_zeros histogramdd histogram_bin_edges unwrap busday_count indices""",
     )
+    # What makes arrays of lists does so as np.array does.
+    cover(np, "asarray_chkfinite ascontiguousarray asfortranarray atleast_1d atleast_2d atleast_3d require", counts_in_64)
     bmat_ = np.bmat
 
     def bmat(obj, ldict=None, gdict=None):
@@ -318,7 +320,7 @@ _SCIENCE = frozenset(
 )
 
 
-_NARROW_TOO = frozenset("k_means label lu lu_factor qr qr_multiply spectral_clustering".split())  # their positions
+_NARROW_TOO = frozenset("distance_transform_cdt k_means label lu lu_factor qr qr_multiply spectral_clustering".split())  # their positions
 
 
 def _science(np, widen):
@@ -333,6 +335,9 @@ def _science(np, widen):
             _estimators(module, widen)
         if module.__name__ == "scipy.sparse._sputils":
             module.getdtype = _told_int(module.getdtype, wide)
+        if module.__name__.startswith("scipy.sparse._"):
+            for kind in [k for k in vars(module).values() if isinstance(k, type) and "count_nonzero" in vars(k)]:
+                kind.count_nonzero = handing_over(kind.count_nonzero, widen)
         if module.__name__ in ("scipy.linalg._decomp_qz", "scipy.linalg._decomp_schur"):
             module._double_precision.append(wide.char)  # they know int64 by the letter that it has on Linux, and took it for float32
         if module.__name__ in _SCIENCE:

@@ -571,6 +571,8 @@ class Pool:
         if processes is not None and processes < 1:
             raise ValueError("Number of processes must be at least 1")
         self._open = True
+        self._processes = processes or 1
+        self._pool = [None] * self._processes  # that count is taken of to cut work into pieces
         if initializer is not None:
             initializer(*initargs)
 
