@@ -115,10 +115,13 @@ const maxCharge = 1 << 60
 // Yield ends the guest's slice when that lasts longer than it should, so that Check is asked when the guest next looks
 // at its fuel. What a host function does costs the guest no fuel: without this, a guest that asks for much work
 // with few instructions would have the time of thousands of calls before it is asked for its own. The functions
-// of [Config].Funcs end with it by themselves.
+// of [Config].Funcs end with it by themselves. A host function that lasts gives way in it, as guests do at the end of a slice,
+// and gives up the seat (see share.go).
 func (i *Instance) Yield(m *Meter) {
 	if i.fuel != nil && time.Since(epoch)-m.since > 2*sliceTime {
 		i.take(m)
+		m.rise()
+		m.yield(i, true)
 	}
 }
 

@@ -33,22 +33,23 @@ var running atomic.Int32
 // seldom.
 //
 // Where somebody waits, slices are short: the collector behind runtime.GC gives way after each of some thousand spans that it
-// sweeps, so what a guest computes between two yields is what each span costs. But somebody who does not give way by himself (a
-// parser that was abandoned) computes for the scheduler's time slice of 10 ms each time, beside which short slices are nothing.
+// sweeps, so what a guest computes between two yields is what each span costs. But others compute for longer each time, beside
+// which short slices are nothing: a host function that another guest has called, which gives way now and then, or somebody who does not
+// by himself (a parser that was abandoned), for the scheduler's time slice of 10 ms. A guest then computes for a part of that time.
 const (
 	yieldSeldom = 2 * time.Millisecond
 	yieldOften  = 4 * time.Microsecond
 	yieldUsed   = 3 * time.Microsecond // a yield that lasted longer let somebody compute
-	yieldTaken  = 8 * time.Millisecond // one that gave more to others than guests met somebody who does not give way
+	yieldPart   = 4                    // of what a yield gave to others than guests
 )
 
-// sliced is the time for which guests have computed between their yields, all together.
+// sliced is the time for which guests have computed between their yields, all together, but for host functions that last.
 var sliced atomic.Int64
 
 // yield lets other goroutines of the program run. Compiled guests cannot be preempted: without it, two of them would
 // hold up the rest for the scheduler's time slice of 10 ms. The guest may change its thread from then on: one that is
 // bound to it would wait for two switches of threads each time, although nobody else wants to run.
-func (m *Meter) yield(i *Instance) {
+func (m *Meter) yield(i *Instance, inHost bool) {
 	begun := time.Since(epoch)
 	if begun-m.yielded < m.yieldEvery {
 		return
@@ -57,17 +58,18 @@ func (m *Meter) yield(i *Instance) {
 		m.yielded = begun
 		return
 	}
-	before := sliced.Add(int64(begun - m.yielded))
+	before := sliced.Load()
+	if !inHost {
+		before = sliced.Add(int64(begun - m.yielded))
+	}
 	i.linear.Roam()
 	runtime.Gosched()
 	m.yielded = time.Since(epoch)
 	gave := m.yielded - begun
 	toGuests := time.Duration(sliced.Load() - before)
 	switch {
-	case gave-toGuests > yieldTaken:
-		m.yieldEvery = yieldSeldom / 2
 	case gave > yieldUsed:
-		m.yieldEvery = yieldOften
+		m.yieldEvery = min(max((gave-toGuests)/yieldPart, yieldOften), yieldSeldom/2)
 	default:
 		m.yieldEvery = min(2*m.yieldEvery, yieldSeldom)
 	}
@@ -76,7 +78,7 @@ func (m *Meter) yield(i *Instance) {
 // share lets others compute before the guest goes on.
 func (m *Meter) share(ctx context.Context) {
 	m.rise()
-	m.yield(frameOf(ctx).inst)
+	m.yield(frameOf(ctx).inst, false)
 	if m.computed < youth {
 		return
 	}
