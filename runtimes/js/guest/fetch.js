@@ -7,6 +7,7 @@
   "use strict";
 
   const { Buffer } = cloche;
+  const { parse } = JSON; // that says what is wrong in Node's words
   const custom = Symbol.for("nodejs.util.inspect.custom");
   const opFetch = 0x12;
   const opRead = 0x16;
@@ -248,7 +249,7 @@
     }
     async arrayBuffer() { return (await this.bytes()).buffer; }
     async text() { return new TextDecoder().decode(await this.bytes()); }
-    async json() { return cloche.parse(await this.text()); }
+    async json() { return parse(await this.text()); }
     async blob() { return new Blob([await this.bytes()], { type: this.headers.get("content-type") ?? "" }); }
     async formData() {
       const type = this.headers.get("content-type") ?? "";

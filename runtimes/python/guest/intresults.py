@@ -18,7 +18,7 @@ def install(wider):
     widen = widener(np)
     _functions(np, widen)
     _linear_algebra(np, widen, wider)
-    _indexing_tricks(np, widen)
+    _indexing_tricks(np, widen, wider)
     _vectorize(np, wider)
     _masked(np, widen)
     _records(np)
@@ -112,11 +112,17 @@ def _linear_algebra(np, widen, wider):
         setattr(np.linalg, name, handing_over(taking(getattr(np.linalg, name)), widen))
 
 
-def _indexing_tricks(np, widen):
+def _indexing_tricks(np, widen, wider):
     from numpy.lib import _index_tricks_impl as tricks
 
     for kind in (tricks.AxisConcatenator, tricks.nd_grid):
         kind.__getitem__ = handing_over(kind.__getitem__, widen)
+    init = np.ndenumerate.__init__
+
+    def __init__(self, arr):
+        init(self, wider(arr))
+
+    np.ndenumerate.__init__ = functools.update_wrapper(__init__, init)
 
 
 def _vectorize(np, wider):
