@@ -77,8 +77,12 @@
     "no setter for property": (of) => `Cannot set property${property(of)} of an object which has only a getter`,
     "could not delete property": (of) => `Cannot delete property${property(of)} of an object`,
     "cannot convert BigInt to number": () => "Cannot mix BigInt and other types, use explicit conversions",
+    "invalid redefinition of lexical identifier": declared,
+    "invalid redefinition of global identifier": declared,
+    "invalid redefinition of parameter name": declared,
   };
 
+  const inExpression = "unexpected token in expression: '";
   const hiddenField = /^private class field '(#[^']+)' does not exist$/;
   const readOnly = /^'([^]*)' is read-only$/;
   const unborn = /^([^ ]+) is not initialized$/;
@@ -92,6 +96,7 @@
     if (site.native(of)) return ofFunctions[message]?.(site.name(of));
     const said = ofExpressions[message];
     if (said !== undefined) return said(of);
+    if (startsWith(message, inExpression)) return message.length === inExpression.length + 1 ? "Unexpected end of input" : `Unexpected token ${slice(message, inExpression.length - 1)}`;
     let m = exec(hiddenField, message);
     if (m !== null) return `Cannot access private member ${m[1]} of an object whose class did not declare it`;
     m = exec(readOnly, message);
@@ -241,6 +246,13 @@
     if (text === null) return undefined;
     const at = site.column(of) - 1;
     return exec(rest, slice(text, at))?.[0] === name && text[at - 1] !== "." ? "Assignment to constant variable." : undefined;
+  }
+
+  // The place is after the name, when it follows there.
+  function declared(of) {
+    const text = line(`${site.file(of)}`, site.line(of));
+    const name = text === null ? undefined : exec(/([A-Za-z_$][\w$]*)\s*$/, slice(text, 0, site.column(of) - 1))?.[1];
+    return name === undefined || exec(keyword, name) !== null ? undefined : `Identifier '${name}' has already been declared`;
   }
 
   // Gives a new error of the engine's its message, whose words are told from a program's by being exactly the engine's.

@@ -725,6 +725,7 @@
     write() {}
     pause() { return this; }
     resume() { return this; }
+    get closed() { return this.#closed; }
     close() {
       if (this.#closed) return;
       this.#closed = true;

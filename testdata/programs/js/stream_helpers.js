@@ -89,6 +89,9 @@ async function main() {
     return [`${target.read()}`, `${source.read()}`, target.writableEnded];
   });
   const both = new PassThrough();
+  const lines = require("readline").createInterface({ input: of("a") });
+  lines.close();
+  console.log(lines.closed);
   console.log(both instanceof Readable, both instanceof Writable, of(1) instanceof Writable, of(1).readableHighWaterMark, finished.length > 0);
   await check("pipeline", () => pipeline(of("a", "b"), async function* (source) { for await (const x of source) yield `${x}!`; }, async (source) => (await source[Symbol.asyncIterator]().next()).value));
   try {
