@@ -148,6 +148,7 @@ func (s *sandbox) run(ctx context.Context, t Turn, from *resumption) (*Result, e
 	r := newRunning(lim, t, s.clock, func(ctx context.Context) error {
 		return s.lang.Driver.Interrupt(ctx, s.inst, s.lang.Info)
 	})
+	r.deadline.unnoticed = func() bool { return s.lang.Driver.Unnoticed(s.inst, s.lang.Info) }
 	r.deadline.yield = func() { s.inst.Yield(&r.meter) }
 	r.deadline.asked, r.session = s.asked, s.session
 	r.tape, r.random = s.tape, s.random

@@ -27,11 +27,15 @@ type deadline struct {
 	// yield lets check be asked soon. Nil: there is nothing that asks it.
 	yield func()
 
+	// unnoticed says whether the program has yet to notice the interrupt. Nil: that cannot be told.
+	unnoticed func() bool
+
 	// asked is closed when the caller asks for the interrupt. Nil: nobody can. grace is what the program has from then.
 	asked <-chan struct{}
 	grace time.Duration
 
 	interrupted bool
+	heard       bool // a wait has ended for that, or found that it was noticed
 	byCaller    bool // interrupted because it was asked for
 	waited      time.Duration
 }
@@ -136,6 +140,11 @@ func (d *deadline) await(ctx context.Context, done <-chan struct{}, atMost time.
 	next := d.soft
 	if d.interrupted {
 		next = d.hard
+		if !d.heard {
+			if d.heard = true; d.unnoticed != nil && d.unnoticed() {
+				return false, wasi.ErrInterrupted
+			}
+		}
 	}
 	untilNext := max(next.Sub(begin), 0)
 	length := untilNext
@@ -164,7 +173,7 @@ func (d *deadline) await(ctx context.Context, done <-chan struct{}, atMost time.
 			return false, d.over()
 		}
 	}
-	d.interrupted = true
+	d.interrupted, d.heard = true, true
 	if err := d.interrupt(ctx); err != nil {
 		return false, err
 	}

@@ -33,6 +33,10 @@ type Driver interface {
 	// called from inside a host function of the running guest (fuel refill, sleep), at the soft deadline.
 	Interrupt(ctx context.Context, g vm.Guest, info BootInfo) error
 
+	// Unnoticed says whether the program has yet to notice an Interrupt. It is asked when the guest begins to wait: the interrupt
+	// may have come after the guest looked for one last, and would not end the wait then.
+	Unnoticed(g vm.Guest, info BootInfo) bool
+
 	// Autopsy has an instance, which was given memory and globals of another one that was stopped in a turn, say where that
 	// was and what it holds. Anything may be broken in there: what was told before an error is there beside it. Each part is
 	// JSON of at most MaxAutopsy bytes, an object with the fields "frames" or "globals", in the guest's words.

@@ -549,6 +549,9 @@ func (d *Driver) Interrupt(ctx context.Context, g vm.Guest, _ runtimes.BootInfo)
 	return nil
 }
 
+// Unnoticed implements [runtimes.Driver]. Who waits here asks the turn first.
+func (d *Driver) Unnoticed(vm.Guest, runtimes.BootInfo) bool { return false }
+
 // hurry makes the interpreter ask host_interrupt at its next poll instead of one in ten thousand.
 func (in *interp) hurry() { in.g.Memory().WriteUint32(in.b.Countdown, 1) }
 

@@ -32,7 +32,11 @@ func (d *Driver) Autopsy(ctx context.Context, g vm.Guest, info runtimes.BootInfo
 		return nil, errors.New("python: the stack is not where it was expected")
 	}
 	ctx = context.WithValue(ctx, runKey{}, &run{turn: &runtimes.Turn{}, autopsy: &parts})
-	if err := protectStack(ctx, g, top, autopsyStack); err != nil {
+	state, err := g.Call(ctx, expThreadState)
+	if err == nil {
+		err = protectStack(ctx, g, state, top, autopsyStack)
+	}
+	if err != nil {
 		return nil, err
 	}
 	// An interrupt that the program has not seen yet rises in the first call of a function of Python's.

@@ -297,6 +297,7 @@ type booted struct {
 	Ready    []uint32  `json:"ready"`   // what is called before Autopsy
 	Autopsy  uint32    `json:"autopsy"` // the function report of autopsy.py
 	Stack    uint32    `json:"stack"`   // the top of the stack
+	Thread   uint32    `json:"thread"`  // the PyThreadState
 }
 
 // twister is a Mersenne twister: 624 words of state and the number of those that are used up.
@@ -352,18 +353,19 @@ func (d *Driver) Boot(ctx context.Context, g vm.Guest) (runtimes.BootInfo, error
 		return nil, errors.New("boot python: the stack is not where it was expected")
 	}
 	b.Stack = uint32(top)
-	if err := protectStack(ctx, g, top, stackBytes); err != nil {
+	state, err := g.Call(ctx, expThreadState)
+	if err == nil {
+		err = protectStack(ctx, g, state, top, stackBytes)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("boot python: %w", err)
 	}
+	b.Thread = uint32(state)
 	return json.Marshal(b)
 }
 
 // protectStack tells the interpreter where its stack is.
-func protectStack(ctx context.Context, g vm.Guest, top, size uint64) error {
-	state, err := g.Call(ctx, expThreadState)
-	if err != nil {
-		return err
-	}
+func protectStack(ctx context.Context, g vm.Guest, state, top, size uint64) error {
 	failed, err := g.Call(ctx, expProtectStack, state, top-size, size)
 	if err == nil && failed != 0 {
 		err = errors.New("the stack cannot be protected")
@@ -584,4 +586,18 @@ func (d *Driver) Interrupt(ctx context.Context, g vm.Guest, info runtimes.BootIn
 		return fmt.Errorf("interrupt python: %w", err)
 	}
 	return nil
+}
+
+// Unnoticed implements [runtimes.Driver]: the bit that has the interpreter look for signals is still set. The functions that tell
+// cannot be called when the guest waits, since it has no thread state then.
+//
+//	PyThreadState  prev (4)  next (4)  interp (4)  eval_breaker (4)
+func (d *Driver) Unnoticed(g vm.Guest, info runtimes.BootInfo) bool {
+	const breakerAt, signalsPending = 12, 1 << 1
+	b, err := d.decode(info)
+	if err != nil {
+		return false
+	}
+	breaker, ok := g.Memory().ReadUint32(b.Thread + breakerAt)
+	return ok && breaker&signalsPending != 0
 }

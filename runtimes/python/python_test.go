@@ -418,7 +418,7 @@ func TestBoot(t *testing.T) {
 	if err := json.Unmarshal(info, &got); err != nil {
 		t.Fatal(err)
 	}
-	want := booted{Turn: fakeTurn, None: fakeNone, Version: "3.15.0", Ready: []uint32{5, 6}, Autopsy: 7, Stack: 16 << 20, Twisters: []twister{
+	want := booted{Turn: fakeTurn, None: fakeNone, Version: "3.15.0", Ready: []uint32{5, 6}, Autopsy: 7, Stack: 16 << 20, Thread: 0x300, Twisters: []twister{
 		{Used: 624, At: 0x20040}, {Used: 3, After: true, At: 0x24040},
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -80,6 +80,7 @@ func environment() []string {
 // revision changes with the guest's files.
 func revision() string {
 	h := sha256.New()
+	h.Write([]byte("thread\n")) // what booted holds since the guest's files last said so
 	err := fs.WalkDir(guestFiles, ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err

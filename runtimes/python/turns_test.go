@@ -2,6 +2,7 @@ package python_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"image/png"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/cloche-dev/cloche/hostfuncs"
 	"github.com/cloche-dev/cloche/runtimes"
 )
 
@@ -471,6 +473,32 @@ raise SystemExit("f")`)
 	// What is longer than the host takes at once is whole.
 	if r := once(t, "print('x' * 20_000_000)").ok(t); len(r.stdout) != 20_000_001 {
 		t.Errorf("%d bytes, want 20,000,001", len(r.stdout))
+	}
+}
+
+// TestUnnoticed: whether a program has noticed an interrupt can be told, until it has.
+func TestUnnoticed(t *testing.T) {
+	s := open(t)
+	var told []bool
+	tell := func() { told = append(told, s.baked.Driver.Unnoticed(s.inst, s.baked.Info)) }
+	s.fetch = func(ctx context.Context, _ []byte) ([]byte, error) {
+		if tell(); len(told) == 1 {
+			if err := s.baked.Driver.Interrupt(ctx, s.inst, s.baked.Info); err != nil {
+				t.Error(err)
+			}
+			tell()
+		}
+		return nil, hostfuncs.Refuse("PermissionError", "no")
+	}
+	r := s.run(`
+from urllib.request import urlopen
+for _ in range(2):
+    try:
+        urlopen("http://example.org/")
+    except (OSError, KeyboardInterrupt) as e:
+        print(type(e).__name__)`).ok(t)
+	if r.stdout != "KeyboardInterrupt\nURLError\n" || !slices.Equal(told, []bool{false, true, false}) {
+		t.Errorf("%q, unnoticed %v", r.stdout, told)
 	}
 }
 
