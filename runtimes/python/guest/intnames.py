@@ -18,42 +18,51 @@ import sys
 from . import ints
 
 _NAME, _LENGTH = "__int64__", "__length__"
+_AMONG, _EQUAL, _DTYPE = range(3)  # what is done with a value: `in`, `==`, or a dtype is made of it
 
 
 class _Int64:
-    """Equal to int, and a 64-bit integer to numpy."""
+    """Equal to int, or to a text that names it, and a 64-bit integer to numpy."""
 
-    __slots__ = ("dtype",)
+    __slots__ = ("dtype", "said")
 
-    def __init__(self, dtype):
-        self.dtype = dtype
+    def __init__(self, dtype, said):
+        self.dtype, self.said = dtype, said
 
     def __eq__(self, other):
+        if isinstance(other, str):
+            return other == self.said
         if isinstance(other, type):
-            return other is int or other is self.dtype.type
+            return self.said is int and (other is int or other is self.dtype.type)
         return other == self.dtype if type(other) is type(self.dtype) else NotImplemented
 
     def __hash__(self):
-        return hash(int)
+        return hash(self.said)
 
     def __repr__(self):
-        return repr(int)
+        return repr(self.said)
 
 
 def install():
     import numpy
 
     long = numpy.dtype("i8")
-    ours = _Int64(long)
+    ours = {said: _Int64(long, said) for said in (int, "int", "int_")}
 
-    def look_through(value, for_dtype=False):
+    def one(value):
+        return ours.get(value, value) if type(value) in ints.NAMED else value
+
+    def look_through(value, place=_AMONG):
         kind = type(value)
         if kind is type:
-            return ours if value is int else value
-        if for_dtype:
+            return one(value)
+        if place == _DTYPE:
             return ints.spelt(value, long)
-        if (kind is tuple or kind is list) and len(value) < 100 and any(v is int for v in value):
-            return kind(ours if v is int else v for v in value)
+        if place == _EQUAL:
+            return one(value)
+        # Not a text: it may be looked for in a longer one.
+        if (kind is tuple or kind is list) and len(value) < 100 and any(one(v) is not v for v in value):
+            return kind(map(one, value))
         return value
 
     setattr(builtins, _NAME, look_through)
@@ -137,11 +146,12 @@ class _Wide(ast.NodeTransformer):
         self.generic_visit(node)
         if isinstance(node.ops[0], (ast.Eq, ast.NotEq, ast.In, ast.NotIn)):
             sides = [node.left, *node.comparators]
+            place = _EQUAL if isinstance(node.ops[0], (ast.Eq, ast.NotEq)) else _AMONG
             if any(map(_is_dtype, sides)):
                 known = _has_dtype if any(map(_has_dtype, sides)) else _is_dtype
-                sides = [side if known(side) else _through(side) for side in sides]
+                sides = [side if known(side) else _through(side, place) for side in sides]
             else:
-                sides = [_through(side) if _names_int(side) else side for side in sides]
+                sides = [_through(side, place) if _names_int(side) else side for side in sides]
             node.left, *node.comparators = sides
         return node
 
@@ -160,7 +170,7 @@ class _Wide(ast.NodeTransformer):
             for k in node.keywords:
                 k.value = _as_length(k.value) if k.arg == keyword else k.value
         if name == "dtype" and node.args:
-            node.args[0] = _call(_NAME, node.args[0], ast.Constant(True))
+            node.args[0] = _through(node.args[0], _DTYPE)
         return node
 
 
@@ -210,12 +220,8 @@ def _names_int(node):
     return isinstance(node, ast.Name) and node.id == "int"
 
 
-def _through(node):
-    if isinstance(node, ast.Constant):
-        if node.value in ("int", "int_"):
-            node.value = "int64"
-        return node
-    return _call(_NAME, node)
+def _through(node, place):
+    return _call(_NAME, node, ast.Constant(place))
 
 
 def _as_length(node):
