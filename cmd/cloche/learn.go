@@ -75,6 +75,7 @@ const (
 	timeFactor   = 3
 	memoryFactor = 1.5
 	otherFactor  = 2
+	leastSeconds = 10 // for a moment's work, too: on a busy machine it may wait for seconds
 )
 
 // policy is the TOML text. What was given and not used is left out, as far as that can be told.
@@ -85,7 +86,7 @@ func (l *lesson) policy() ([]byte, error) {
 	}
 	seconds := int64(math.Ceil((l.timeout * timeFactor).Seconds()))
 	bounds := map[string]any{
-		"timeout": fmt.Sprintf("%ds", max(seconds, 1)), "fuel": int64(max(l.usage.Fuel*otherFactor, 1)),
+		"timeout": fmt.Sprintf("%ds", max(seconds, leastSeconds)), "fuel": int64(max(l.usage.Fuel*otherFactor, 1)),
 		"memory": size(l.usage.MemoryPeakBytes, memoryFactor, 1), "disk": size(l.needs.DiskBytes, otherFactor, 1), "inodes": int64(max(otherFactor*l.needs.Inodes, 100)),
 		"output": size(l.usage.OutputBytes, otherFactor, 1), "host_calls": int64(max(otherFactor*l.usage.HostCalls, 10)),
 	}
