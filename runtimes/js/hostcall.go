@@ -29,6 +29,7 @@ var hostOps = [...]string{
 	opCompile: "compile", opStdin: "stdin", opResolve: "resolve", opPeek: "peek", opCollate: "collate", opTool: "tool",
 	opBind: "bind", opDeflate: "deflate", opInflate: "inflate", opLine: "line", opTrace: "traced",
 	opCipher: "cipher", opGCMTag: "gcmTag", opScryptMix: "scryptMix", opStringify: "stringifyPlain", opMatches: "matches",
+	opDate: "parseDate",
 }
 
 const (
@@ -59,7 +60,8 @@ const (
 	opGCMTag               // (key, nonce, additional data, plain text, each as buffer, offset, length) -> ArrayBuffer, or null
 	opScryptMix            // (N, r, buffer, offset, length) -> ArrayBuffer, or null
 	opStringify            // (value, gap) -> its JSON text, or null when the interpreter has to write it
-	opMatches              // (pattern, text, form, replacement) -> what was found (see regexp.go), or null when the interpreter has to look
+	opMatches              // (pattern, text, form, replacement) -> what was found (see matches.go), or null when the interpreter has to look
+	opDate                 // (text) -> the time of a date in ms, or NaN
 )
 
 // What the guest tells by opSignal.
@@ -232,6 +234,8 @@ func (in *interp) answer(s *turn, op byte, a arguments) uint64 {
 		return in.stringify(a)
 	case opMatches:
 		return in.matches(a)
+	case opDate:
+		return in.date(s, a)
 	}
 	fault("host function %d", op)
 	return 0
