@@ -2,7 +2,7 @@
 //   call them with arguments of every kind: by replacing what its code uses, by call sites, by arguments and callers.
 // Stopped by: its code took what it uses before any program ran. Even the host's functions, should one get out, check every
 //   argument: an error, null, or the end of this run.
-// run: status=ok,error,trapped,out_of_memory timeout=20s
+// run: status=ok,error,trapped,out_of_memory timeout=60s
 const fs = require("fs"), util = require("util"), { log } = console;
 const found = [];
 const note = (v) => { if (typeof v === "function" && found.length < 5000) found[found.length] = v; };

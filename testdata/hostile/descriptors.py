@@ -1,7 +1,7 @@
 # Attempts: to confuse descriptors: closes the first twenty, takes the numbers of the streams for its own files, uses
 #   closed ones and numbers out of range, opens until there are no more.
 # Stopped by: EBADF for what is not open, EMFILE at the limit on open files.
-# run: status=ok,error timeout=10s open_files=64 mounts=rw
+# run: status=ok,error timeout=60s open_files=64 mounts=rw
 import os, sys
 
 opened = []

@@ -1,7 +1,7 @@
 # Attempts: to misuse the one function by which it asks the host: every op with every kind of frame, lengths that lie,
 #   nesting, frames of many megabytes, replies not read, an outcome of its own making.
 # Stopped by: a refusal (status 1) for what is malformed or not offered, the limit on host calls, the limit on results.
-# run: status=ok,error,out_of_memory timeout=30s results=100000B host_calls=3000 over=2s
+# run: status=ok,error,out_of_memory timeout=60s results=100000B host_calls=3000 over=2s
 import _host, json, random, struct
 
 rng = random.Random(1)

@@ -1,7 +1,7 @@
 # Attempts: to end in odd ways: exit codes out of range, exits from handlers, aborts, signals to itself, exits in the
 #   middle of output.
 # Stopped by: how it ends is its own affair: an exit code from 0 to 255 or a trap, never the host's exit.
-# run: status=ok,error,trapped timeout=5s repeat=16
+# run: status=ok,error,trapped timeout=60s repeat=16
 import os, signal, sys, threading
 print("out", end="")
 sys.stderr.write("err")

@@ -1,7 +1,7 @@
 # Attempts: to fill the host's memory, and the reader's screen, with output: both streams, by print and by descriptor, and
 #   displayed values without number and of great size.
 # Stopped by: the limits on output and results: what is more is counted and dropped.
-# run: status=ok,error timeout=20s output=10000B results=100000B host_calls=500
+# run: status=ok,error timeout=60s output=10000B results=100000B host_calls=500
 import os, sys
 from IPython.display import display, HTML
 

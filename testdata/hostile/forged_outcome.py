@@ -1,7 +1,7 @@
 # Attempts: to tell the host how it ended, in words of its own: exit codes out of range, errors of great size, names of
 #   limits, types that are not the ones expected; and to be still believed afterwards.
 # Stopped by: it may end as it likes, with an exit code of 0 to 255; the words are data of bounded size.
-# run: status=error,ok,out_of_memory timeout=5s repeat=14
+# run: status=error,ok,out_of_memory timeout=60s repeat=14
 import _host, json, sys
 
 frames = [

@@ -1,7 +1,7 @@
 // Attempts: to leave something for the next run: in prototypes, built-in objects, Node's modules, the environment, files,
 //   listeners, timers, pending promises.
 // Stopped by: the next run starts from the image, byte for byte.
-// run: status=ok,error timeout=10s
+// run: status=ok,error timeout=60s
 const fs = require("fs");
 process.on("exit", () => { globalThis.planted = 2; fs.writeFileSync("/tmp/exit", "PLANTED"); });
 process.on("uncaughtException", () => {});

@@ -1,7 +1,7 @@
 # Attempts: to leave something behind for the next run: in builtins, modules, hooks, caches, defaults, the environment,
 #   files, descriptors, generators of random numbers, immortal objects, memory that it frees.
 # Stopped by: the next run starts from the image, byte for byte, with files, descriptors and randomness of its own.
-# run: status=ok,error timeout=20s
+# run: status=ok,error timeout=60s
 import atexit, builtins, codecs, collections, copyreg, decimal, encodings, functools, gc, io, json, linecache, locale, logging, os, pickle, random, re, signal, string, sys, threading, types, warnings, weakref
 
 builtins.planted = "PLANTED"

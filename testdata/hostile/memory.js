@@ -1,6 +1,6 @@
 // Attempts: to take more memory than its limit, at once or bit by bit, and to go on after each refusal.
 // Stopped by: RangeError or InternalError where it happens; what was taken is free again.
-// run: status=ok,error,out_of_memory timeout=30s memory=96MiB
+// run: status=ok,error,out_of_memory timeout=60s memory=96MiB
 const grow = (f) => { const a = []; for (;;) a.push(f()); };
 for (const f of [
   () => new ArrayBuffer(2 ** 40), () => new ArrayBuffer(2 ** 31), () => new Uint8Array(2 ** 32), () => new Float64Array(2 ** 30), () => "x".repeat(2 ** 30 - 1), () => "x".repeat(2 ** 29).padEnd(2 ** 30, "y"), () => { let s = "x"; for (;;) s += s; }, () => { let s = "x"; for (;;) s = s + "y".repeat(1e6) + s[0]; },

@@ -1,7 +1,7 @@
 # Attempts: to take more memory than its limit in every way that allocates at once or bit by bit, and to go on after
 #   each refusal.
 # Stopped by: MemoryError (or OverflowError) where it happens; what was taken is free again.
-# run: status=ok,out_of_memory timeout=40s memory=256MiB
+# run: status=ok,out_of_memory timeout=60s memory=256MiB
 import array, collections, io, itertools, numpy, os, struct, sys, zlib
 
 G = 10**9

@@ -1,6 +1,6 @@
 // Attempts: to leave its mounts, or to change the read-only one, through Node's fs.
 // Stopped by: ENOENT, EACCES or ENOTCAPABLE outside, EXDEV between mounts, EROFS in the read-only one.
-// run: status=ok timeout=10s mounts=ro,rw
+// run: status=ok timeout=60s mounts=ro,rw
 const fs = require("fs");
 const quiet = (f) => { try { return f(); } catch (e) { return undefined; } };
 const broken = (...a) => console.log("BROKEN", ...a);

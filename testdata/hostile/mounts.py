@@ -1,7 +1,7 @@
 # Attempts: to leave its mounts by "..", by links it finds or makes, by descriptors of folders that it moves, and by
 #   renames and hard links between a read-only and a writable mount.
 # Stopped by: ENOENT, EACCES or ENOTCAPABLE for what lies outside, EXDEV between mounts, EROFS in the read-only one.
-# run: status=ok timeout=20s mounts=ro,rw
+# run: status=ok timeout=60s mounts=ro,rw
 import itertools, os
 
 def reads(*how):

@@ -1,7 +1,7 @@
 // Attempts: to learn where on the host it runs, from stacks, call sites, module paths, errors of every host function and
 //   what Node's modules tell of the machine.
 // Stopped by: nothing of it is there: paths are the sandbox's, and the machine that Node's modules describe is none.
-// run: status=ok,error timeout=10s
+// run: status=ok,error timeout=60s
 const fs = require("fs"), os = require("os"), path = require("path"), util = require("util");
 const show = (f) => { try { console.log(util.inspect(f(), { depth: 4, showHidden: true, getters: true })); } catch (e) { console.log(e, e.stack, e.path, e.cause); } };
 Error.stackTraceLimit = 1000;

@@ -1,7 +1,7 @@
 # Attempts: to learn where on the host it runs: files, folders and accounts named in tracebacks, modules, the build's
 #   configuration and the environment.
 # Stopped by: nothing of it is there. The interpreter knows its own tree only, and the environment is the sandbox's.
-# run: status=error timeout=10s
+# run: status=error timeout=60s
 import getpass, inspect, io, os, pathlib, platform, site, socket, subprocess, sys, sysconfig, tempfile, traceback, zipfile
 
 print(sys.path, sys.executable, sys.prefix, sys.exec_prefix, sys.argv, sys.orig_argv, sys.flags)

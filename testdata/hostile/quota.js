@@ -1,6 +1,6 @@
 // Attempts: to hold more in files than the limits on bytes and inodes allow.
 // Stopped by: ENOSPC at the disk and inode limits, ERR_OUT_OF_RANGE or EFBIG for sizes.
-// run: status=ok,out_of_memory timeout=20s disk=1MiB inodes=300
+// run: status=ok,out_of_memory timeout=60s disk=1MiB inodes=300
 const fs = require("fs");
 const count = (f, most) => { let n = 0; try { while (n < most) { f(n); n++; } } catch (e) { if (!e.code) console.log("BROKEN", e); } return n; };
 const chunk = Buffer.alloc(65536);

@@ -1,7 +1,7 @@
 # Attempts: to hold more in its in-memory files than the disk limit: sparse files, huge sizes, unlinked files that are
 #   still open, hard links, a file renamed over an open one, growth by truncation, link targets.
 # Stopped by: ENOSPC (or EFBIG) at the disk limit; what is freed comes back.
-# run: status=ok timeout=20s disk=1MiB inodes=1000 memory=256MiB
+# run: status=ok timeout=60s disk=1MiB inodes=1000 memory=256MiB
 import errno, os
 
 LIMIT = 1 << 20

@@ -1,6 +1,6 @@
 # Attempts: files without number: empty ones, folders, links, deep folders, long names; removed and made again.
 # Stopped by: ENOSPC at the limit on inodes; ENAMETOOLONG for paths of more than 4096 bytes.
-# run: status=ok timeout=20s inodes=500
+# run: status=ok timeout=60s inodes=500
 import os
 
 def many(make):

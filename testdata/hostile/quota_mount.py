@@ -1,7 +1,7 @@
 # Attempts: to fill the host's disk through a folder that it may write: files that it unlinks and keeps open, files renamed
 #   over open ones, empty files, folders and links without number, sizes without contents.
 # Stopped by: ENOSPC when what it added is as much as the limits on bytes and inodes allow; what it removes comes back.
-# run: status=ok timeout=20s mounts=rw disk=1MiB inodes=500
+# run: status=ok timeout=60s mounts=rw disk=1MiB inodes=500
 import os
 
 def fill(fd):

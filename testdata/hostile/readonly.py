@@ -1,6 +1,6 @@
 # Attempts: every change to a read-only mount, by name, by descriptor and by flags that a reader may give.
 # Stopped by: EROFS (or ENOENT, ENOTDIR where the name is no such thing).
-# run: status=ok timeout=10s mounts=ro
+# run: status=ok timeout=60s mounts=ro
 import os, pathlib, shutil, sqlite3, mmap
 
 fd = os.open("/ro/a.txt", os.O_RDONLY)

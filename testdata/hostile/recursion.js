@@ -1,6 +1,6 @@
 // Attempts: to run over the end of the stack by recursion in every part of the language and of its library; a form a turn.
 // Stopped by: RangeError or InternalError where it happens; else a trap, memory or time, of that turn alone.
-// run: status=ok timeout=10s
+// run: status=ok timeout=60s
 globalThis.kept = { a: 1 };
 // turn: status=error,trapped,out_of_memory,timeout,ok timeout=200ms
 (function f() { return f(); })()

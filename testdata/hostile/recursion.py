@@ -1,7 +1,7 @@
 # Attempts: to run over the end of the stack by recursion in the interpreter's C code and in its own, with the
 #   interpreter's bound as it is.
 # Stopped by: RecursionError (or MemoryError, SyntaxError), else a trap of this run alone.
-# run: status=ok,trapped timeout=40s
+# run: status=ok,trapped timeout=60s
 import ast, copy, functools, io, json, marshal, operator, pickle, re, sys, types, typing
 
 def deep(n, make=lambda x: [x], x=()):

@@ -1,6 +1,6 @@
 # Attempts: to run over the end of the stack after it told the interpreter that there is no bound; a form a turn.
 # Stopped by: the interpreter's own bound, the machine's (a trap), memory or time: of that turn alone. The session goes on.
-# run: status=ok timeout=10s
+# run: status=ok timeout=60s
 kept = [1]
 import sys; sys.setrecursionlimit(2**31 - 1)
 # turn: status=error,trapped,out_of_memory,timeout,ok timeout=500ms

@@ -1,7 +1,7 @@
 # Attempts: to keep from a turn that was stopped what the session should not have: variables, objects changed in place,
 #   files, open files and their offsets, the working folder, the environment, modules.
 # Stopped by: a turn that had to be stopped is rolled back whole, after each kind of end.
-# run: status=ok timeout=10s disk=8MiB memory=512MiB
+# run: status=ok timeout=60s disk=8MiB memory=512MiB
 import json, os, random, sys
 log = open("/data/log", "w+"); log.write("one\n"); log.flush()
 x = {"list": [1]}; os.environ["A"] = "1"; os.mkdir("/data/sub"); os.chdir("/data/sub")

@@ -1,7 +1,7 @@
 # Attempts: to make the host work and hold after the run, for files that cost the sandbox nothing: sizes without contents,
 #   paths longer than a path may be, names and targets as long as they may be, thousands of changes.
 # Stopped by: the limits on bytes and inodes; the host reads a bounded number of bytes of what changed, and names the rest.
-# run: status=ok timeout=10s disk=4MiB inodes=2000
+# run: status=ok timeout=60s disk=4MiB inodes=2000
 import os
 for n in range(300):
     with open(f"/data/s{n}", "wb") as f:

@@ -1,14 +1,14 @@
 # Attempts: to swallow the interrupt that comes at its timeout, in every place in which the language runs code of the
 #   program's: handlers, hooks, finalizers, loops around loops; a form a turn.
 # Stopped by: the end of the grace, for which the program is not asked. The turn is rolled back, the session goes on.
-# run: status=ok timeout=20s
+# run: status=ok timeout=60s
 kept = 1
 # turn: status=timeout timeout=150ms
 while True:
     try:
         while True: pass
     except BaseException: pass
-# turn: status=ok timeout=5s
+# turn: status=ok timeout=60s
 if kept != 1: print('BROKEN:', kept)
 # turn: status=timeout timeout=150ms
 def f():
@@ -17,19 +17,19 @@ def f():
     finally:
         f()
 f()
-# turn: status=ok timeout=5s
+# turn: status=ok timeout=60s
 if kept != 1: print('BROKEN:', kept)
 # turn: status=timeout timeout=150ms
 import signal
 signal.signal(signal.SIGINT, signal.SIG_IGN)
 while True: pass
-# turn: status=ok timeout=5s
+# turn: status=ok timeout=60s
 if kept != 1: print('BROKEN:', kept)
 # turn: status=timeout timeout=150ms
 import signal
 signal.signal(signal.SIGINT, lambda *a: None)
 while True: pass
-# turn: status=ok timeout=5s
+# turn: status=ok timeout=60s
 if kept != 1: print('BROKEN:', kept)
 # turn: status=timeout timeout=150ms
 import signal
@@ -37,14 +37,14 @@ def again(*a):
     while True: pass
 signal.signal(signal.SIGINT, again)
 while True: pass
-# turn: status=ok timeout=5s
+# turn: status=ok timeout=60s
 if kept != 1: print('BROKEN:', kept)
 # turn: status=timeout timeout=150ms
 import signal
 signal.default_int_handler = lambda *a: None
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 while True: pass
-# turn: status=ok timeout=5s
+# turn: status=ok timeout=60s
 if kept != 1: print('BROKEN:', kept)
 # turn: status=ok,error,timeout timeout=150ms
 import atexit
@@ -54,7 +54,7 @@ def f():
         try:
             while True: pass
         except BaseException: pass
-# turn: status=ok timeout=5s
+# turn: status=ok timeout=60s
 if kept != 1: print('BROKEN:', kept)
 # turn: status=timeout timeout=150ms
 class D:
@@ -64,7 +64,7 @@ class D:
                 while True: pass
             except BaseException: pass
 D()
-# turn: status=ok timeout=5s
+# turn: status=ok timeout=60s
 if kept != 1: print('BROKEN:', kept)
 # turn: status=timeout timeout=150ms
 import sys
@@ -77,7 +77,7 @@ def trace(*a):
 sys.settrace(trace)
 def f(): pass
 f()
-# turn: status=ok timeout=5s
+# turn: status=ok timeout=60s
 if kept != 1: print('BROKEN:', kept)
 # turn: status=timeout timeout=150ms
 import sys
@@ -88,7 +88,7 @@ def f():
             while True: pass
         except BaseException: pass
 raise ValueError
-# turn: status=ok timeout=5s
+# turn: status=ok timeout=60s
 if kept != 1: print('BROKEN:', kept)
 # turn: status=ok,error,timeout timeout=150ms
 import sys
@@ -99,7 +99,7 @@ def hook(*a):
         except BaseException: pass
 sys.displayhook = hook
 1
-# turn: status=ok timeout=5s
+# turn: status=ok timeout=60s
 if kept != 1: print('BROKEN:', kept)
 # turn: status=timeout timeout=150ms
 class R:
@@ -109,7 +109,7 @@ class R:
                 while True: pass
             except BaseException: pass
 R()
-# turn: status=ok timeout=5s
+# turn: status=ok timeout=60s
 if kept != 1: print('BROKEN:', kept)
 # turn: status=timeout timeout=150ms
 class R(Exception):
@@ -119,7 +119,7 @@ class R(Exception):
                 while True: pass
             except BaseException: pass
 raise R
-# turn: status=ok timeout=5s
+# turn: status=ok timeout=60s
 if kept != 1: print('BROKEN:', kept)
 # turn: status=timeout timeout=150ms
 import sys
@@ -132,7 +132,7 @@ class W:
     def flush(self): self.write('')
 sys.stdout = W()
 print(1)
-# turn: status=ok timeout=5s
+# turn: status=ok timeout=60s
 if kept != 1: print('BROKEN:', kept)
 # turn: status=timeout timeout=150ms
 import sys
@@ -144,7 +144,7 @@ class W:
                 while True: pass
             except BaseException: pass
 sys.stdout = sys.stderr = W()
-# turn: status=ok timeout=5s
+# turn: status=ok timeout=60s
 if kept != 1: print('BROKEN:', kept)
 # turn: status=timeout timeout=150ms
 import gc
@@ -155,7 +155,7 @@ def f():
             while True: pass
         except BaseException: pass
 gc.collect()
-# turn: status=ok timeout=5s
+# turn: status=ok timeout=60s
 if kept != 1: print('BROKEN:', kept)
 # turn: status=timeout timeout=150ms
 import threading
@@ -166,7 +166,7 @@ def f():
             while True: pass
         except BaseException: pass
 threading.Thread(target=lambda: 1 / 0).start()
-# turn: status=ok timeout=5s
+# turn: status=ok timeout=60s
 if kept != 1: print('BROKEN:', kept)
 # turn: status=ok,error,timeout timeout=150ms
 import threading
@@ -176,7 +176,7 @@ def f():
             while True: pass
         except BaseException: pass
 threading.Thread(target=f, daemon=True).start()
-# turn: status=ok timeout=5s
+# turn: status=ok timeout=60s
 if kept != 1: print('BROKEN:', kept)
 # turn: status=timeout timeout=150ms
 import asyncio
@@ -186,7 +186,7 @@ async def f():
             await asyncio.sleep(100)
         except BaseException: pass
 asyncio.run(f())
-# turn: status=ok timeout=5s
+# turn: status=ok timeout=60s
 if kept != 1: print('BROKEN:', kept)
 # turn: status=timeout timeout=150ms
 import time
@@ -194,7 +194,7 @@ while True:
     try:
         time.sleep(1000)
     except BaseException: pass
-# turn: status=ok timeout=5s
+# turn: status=ok timeout=60s
 if kept != 1: print('BROKEN:', kept)
 # turn: status=timeout timeout=150ms
 def g():
@@ -208,14 +208,14 @@ while True:
         x.throw(KeyboardInterrupt)
         while True: pass
     except BaseException: pass
-# turn: status=ok timeout=5s
+# turn: status=ok timeout=60s
 if kept != 1: print('BROKEN:', kept)
 # turn: status=timeout timeout=150ms
 import contextlib
 while True:
     with contextlib.suppress(BaseException):
         while True: pass
-# turn: status=ok timeout=5s
+# turn: status=ok timeout=60s
 if kept != 1: print('BROKEN:', kept)
 # turn: status=timeout timeout=150ms
 import weakref
@@ -228,7 +228,7 @@ def f(*x):
         except BaseException: pass
 weakref.finalize(a, f)
 del a
-# turn: status=ok timeout=5s
+# turn: status=ok timeout=60s
 if kept != 1: print('BROKEN:', kept)
 # turn: status=timeout timeout=150ms
 import sys
@@ -239,7 +239,7 @@ def hook(*a):
         except BaseException: pass
 sys.addaudithook(hook)
 open('/data/x', 'w')
-# turn: status=ok timeout=5s
+# turn: status=ok timeout=60s
 if kept != 1: print('BROKEN:', kept)
 # turn: status=timeout timeout=150ms
 import builtins
@@ -248,7 +248,7 @@ while True:
     try:
         while True: pass
     except: pass
-# turn: status=ok timeout=5s
+# turn: status=ok timeout=60s
 if kept != 1: print('BROKEN:', kept)
 # turn: status=timeout timeout=150ms
 class M(type):
@@ -260,7 +260,7 @@ while True:
         while True: pass
     except E: pass
     except BaseException: pass
-# turn: status=ok timeout=5s
+# turn: status=ok timeout=60s
 if kept != 1: print('BROKEN:', kept)
 # turn: status=timeout timeout=150ms
 import codecs
@@ -271,7 +271,7 @@ def f(e):
         except BaseException: pass
 codecs.register_error('x', f)
 '\ud800'.encode('utf-8', 'x')
-# turn: status=ok timeout=5s
+# turn: status=ok timeout=60s
 if kept != 1: print('BROKEN:', kept)
 # turn: status=timeout timeout=150ms
 import sys
@@ -283,7 +283,7 @@ class F:
             except BaseException: pass
 sys.meta_path.insert(0, F())
 import nothing_like_it
-# turn: status=ok timeout=5s
+# turn: status=ok timeout=60s
 if kept != 1: print('BROKEN:', kept)
 # turn: status=timeout timeout=150ms
 import os
@@ -298,7 +298,7 @@ def f():
 class D:
     def __del__(self): 1 / 0
 D()
-# turn: status=ok timeout=5s
+# turn: status=ok timeout=60s
 if kept != 1: print('BROKEN:', kept)
 # turn: status=timeout timeout=150ms
 import sys
@@ -311,7 +311,7 @@ def f(*a):
 sys.monitoring.register_callback(1, sys.monitoring.events.PY_START, f)
 sys.monitoring.set_events(1, sys.monitoring.events.PY_START)
 (lambda: 1)()
-# turn: status=ok timeout=5s
+# turn: status=ok timeout=60s
 if kept != 1: print('BROKEN:', kept)
 # turn: status=timeout timeout=150ms
 import faulthandler, sys, os
@@ -322,7 +322,7 @@ while True:
     try:
         exec('while True: pass')
     except BaseException: pass
-# turn: status=ok timeout=5s
+# turn: status=ok timeout=60s
 if kept != 1: print('BROKEN:', kept)
 # turn: status=timeout timeout=150ms
 import sys
@@ -333,5 +333,5 @@ finally:
         try:
             while True: pass
         except BaseException: pass
-# turn: status=ok timeout=5s
+# turn: status=ok timeout=60s
 if kept != 1: print('BROKEN:', kept)
