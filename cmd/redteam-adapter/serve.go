@@ -21,11 +21,7 @@ func serve(file, port, token string) error {
 	if err := json.Unmarshal(text, &req); err != nil {
 		return fmt.Errorf("request %s: %w", file, err)
 	}
-	dir, err := os.MkdirTemp("", "cloche-redteam-")
-	if err != nil {
-		return err
-	}
-	config := filepath.Join(dir, "cloche.toml")
+	config := file + ".toml" // whoever made the request removes its folder
 	if err := os.WriteFile(config, []byte(req.config()), 0o600); err != nil {
 		return err
 	}
