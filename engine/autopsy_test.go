@@ -34,6 +34,8 @@ var stubborn = []struct {
 		limits.Limits{Fuel: 50_000_000}, engine.StatusOutOfFuel, nil, "re.match('(a+)+$', 'a' * 40 + 'b')", "big", ""},
 	{"deadline", engine.Python, "big = list(range(100_000))", "while True:\n    try:\n        while True: pass\n    except KeyboardInterrupt: pass",
 		limits.Limits{Timeout: 200 * time.Millisecond, Grace: 50 * time.Millisecond}, engine.StatusTimeout, []string{"<module>"}, "while True: pass|except KeyboardInterrupt: pass", "big", ""},
+	{"a sleep", engine.Python, "big = bytes(1_000_000)", "import time\ndef waits():\n    while True:\n        try: time.sleep(100)\n        except KeyboardInterrupt: pass\nwaits()",
+		limits.Limits{Timeout: 200 * time.Millisecond, Grace: 50 * time.Millisecond}, engine.StatusTimeout, []string{"waits", "<module>"}, "try: time.sleep(100)|except KeyboardInterrupt: pass", "big", ""},
 	{"recursion", engine.Python, "big = {i: str(i) for i in range(10_000)}", "def f(n):\n    try: f(n + 1)\n    except RecursionError: pass\n    f(n + 1)\nf(0)",
 		limits.Limits{Fuel: 100_000_000}, engine.StatusOutOfFuel, []string{"f", "f", "f"}, "", "big", ""},
 	{"memory", engine.Python, "", "x = []\nwhile True:\n    try:\n        x.append(bytes(1 << 20))\n    except MemoryError: pass",

@@ -32,7 +32,11 @@ func (d *Driver) Autopsy(ctx context.Context, g vm.Guest, info runtimes.BootInfo
 		return nil, errors.New("python: the stack is not where it was expected")
 	}
 	ctx = context.WithValue(ctx, runKey{}, &run{turn: &runtimes.Turn{}, autopsy: &parts})
-	state, err := g.Call(ctx, expThreadState)
+	state := uint64(image.Thread)
+	current, err := g.Call(ctx, expThreadState)
+	if err == nil && current == 0 { // it was stopped in a wait
+		_, err = g.Call(ctx, expAttach, state)
+	}
 	if err == nil {
 		err = protectStack(ctx, g, state, top, autopsyStack)
 	}

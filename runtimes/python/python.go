@@ -39,7 +39,8 @@ const (
 	expCallNoArgs   = "PyObject_CallNoArgs"
 	expErrClear     = "PyErr_Clear"
 	expSetInterrupt = "PyErr_SetInterruptEx"
-	expThreadState  = "PyThreadState_Get"
+	expThreadState  = "PyThreadState_GetUnchecked" // 0: the interpreter was given up, for a wait
+	expAttach       = "PyEval_RestoreThread"       // takes it up again
 	expProtectStack = "PyUnstable_ThreadState_SetStackProtection"
 )
 

@@ -42,6 +42,7 @@ func Spec() runtimes.Spec {
 		Module:    "python.wasm",
 		Rewrite: rewrite.Options{
 			ExportFuncs: map[string]string{
+				expAttach:       expAttach,
 				expCallNoArgs:   expCallNoArgs,
 				expErrClear:     expErrClear,
 				expProtectStack: expProtectStack,
