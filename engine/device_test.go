@@ -39,27 +39,27 @@ console.log(fs.readFileSync("/dev/null", "utf8") === "", fs.statSync("/dev/null"
 		if res.Stdout != want || len(res.FilesChanged) > 0 || len(res.Needs.Mounts) > 0 || res.Usage.DiskBytes > 0 {
 			t.Errorf("%s: %q, %+v, needs %+v, %d bytes on disk; %s", language, res.Stdout, res.FilesChanged, res.Needs, res.Usage.DiskBytes, res.Stderr)
 		}
-		sn, err := s.Snapshot(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer sn.Close()
-		restored, err := testEngine(t).Restore(t.Context(), sn)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer restored.Close()
-		forks, err := s.Fork(t.Context(), 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer forks[0].Close()
-		for name, s := range map[string]*engine.Session{"the session": s, "a fork": forks[0], "a restored one": restored} {
+		for name, s := range alike(t, s) {
 			if res := turn(t, s, engine.Turn{Code: code[1]}); res.Stdout != more {
 				t.Errorf("%s, %s: %q %s", language, name, res.Stdout, res.Stderr)
 			}
 		}
 	}
+}
+
+// alike are a session, a fork of it and one that is restored from its snapshot.
+func alike(t *testing.T, s *engine.Session) map[string]*engine.Session {
+	t.Helper()
+	forks, err := s.Fork(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := forks[0].Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return map[string]*engine.Session{"the session": s, "a fork": forks[0], "a restored one": restored(t, testEngine(t), written(t, s))}
 }
 
 // TestStreamFiles: the names of the standard streams open those of the turn, also in a fork and a restored session.
@@ -104,22 +104,7 @@ fs.createReadStream("/dev/stdin").on("data", (part) => rest += part).on("end", (
 		if res.Stdout != want || res.Stderr != "an error" || len(res.FilesChanged) > 0 || len(res.Needs.Mounts) > 0 {
 			t.Errorf("%s: %q, %q, %+v, needs %+v", language, res.Stdout, res.Stderr, res.FilesChanged, res.Needs)
 		}
-		sn, err := s.Snapshot(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer sn.Close()
-		restored, err := testEngine(t).Restore(t.Context(), sn)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer restored.Close()
-		forks, err := s.Fork(t.Context(), 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer forks[0].Close()
-		for name, s := range map[string]*engine.Session{"the session": s, "a fork": forks[0], "a restored one": restored} {
+		for name, s := range alike(t, s) {
 			if res := turn(t, s, engine.Turn{Code: code[1], Stdin: strings.NewReader(name)}); res.Stdout != name {
 				t.Errorf("%s, %s: %q %s", language, name, res.Stdout, res.Stderr)
 			}

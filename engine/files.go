@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/cloche-dev/cloche/limits"
+	"github.com/cloche-dev/cloche/runtimes"
 	"github.com/cloche-dev/cloche/wasi"
 	"github.com/cloche-dev/cloche/wasi/vfs"
 )
@@ -351,7 +352,7 @@ func (t *tree) close() error {
 
 func (t *tree) files() *Files { return &Files{ns: t.Namespace} }
 
-var outputDirs = []vfs.Path{vfs.MustPath(workDir)}
+var outputDirs = []vfs.Path{vfs.MustPath(runtimes.WorkDir)}
 
 // maxHashed is how many bytes are read for the hashes in a Result: a fifth of a second of work. A size is not a length:
 // a file with a hole costs the sandbox nothing, and the time to read it is the host's.

@@ -224,11 +224,8 @@ func guestPath(p string) string {
 	if path.IsAbs(p) {
 		return path.Clean(p)
 	}
-	return path.Join(workDir, p)
+	return path.Join(runtimes.WorkDir, p)
 }
-
-// workDir is the guest's working folder.
-const workDir = "/data"
 
 // prepare turns t into what a driver takes.
 func (t Turn) prepare(language string, number int) (*runtimes.Turn, error) {

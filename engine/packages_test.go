@@ -1,59 +1,34 @@
 package engine_test
 
 import (
-	"archive/zip"
-	"bytes"
-	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"github.com/cloche-dev/cloche/engine"
 	"github.com/cloche-dev/cloche/runtimes"
+	"github.com/cloche-dev/cloche/runtimes/python/wheeltest"
 )
-
-// wheel writes a wheel of the given files.
-func wheel(t *testing.T, dir, name, tag, requires string, files map[string]string) {
-	t.Helper()
-	f, err := os.Create(filepath.Join(dir, name+"-1.0-"+tag+".whl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	info := name + "-1.0.dist-info/"
-	all := fstest.MapFS{
-		info + "METADATA": {Data: []byte("Metadata-Version: 2.1\nName: " + name + "\nVersion: 1.0\n" + requires)},
-		info + "WHEEL":    {Data: []byte("Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: " + tag + "\n")},
-		info + "RECORD":   {},
-	}
-	for path, text := range files {
-		all[path] = &fstest.MapFile{Data: []byte(text)}
-	}
-	z := zip.NewWriter(f)
-	if err := errors.Join(z.AddFS(all), z.Close()); err != nil {
-		t.Fatal(err)
-	}
-}
 
 // TestPackages adds packages from a folder in place of PyPI: what they need comes along, what is linked in already does not,
 // and what has compiled parts is refused.
 func TestPackages(t *testing.T) {
 	eng := testEngine(t)
 	dir := t.TempDir()
-	wheel(t, dir, "clochetest_top", "py3-none-any", "Requires-Dist: clochetest-below\nRequires-Dist: pandas>=2\nRequires-Dist: numpy\n", map[string]string{
+	wheeltest.Write(t, dir, "clochetest_top", "py3-none-any", "Requires-Dist: clochetest-below\nRequires-Dist: pandas>=2\nRequires-Dist: numpy\n", map[string]string{
 		"clochetest_top/__init__.py":                "import clochetest_below, pandas\nvalue = clochetest_below.value + 1\nfrom importlib.resources import files\ntext = files(__name__).joinpath('data.txt').read_text()\n",
 		"clochetest_top/data.txt":                   "from a file",
 		"clochetest_top-1.0.data/purelib/moved.py":  "here = True\n",
 		"clochetest_top-1.0.data/scripts/script.sh": "rm -rf /\n",
 	})
-	wheel(t, dir, "clochetest_below", "py3-none-any", "", map[string]string{"clochetest_below.py": "value = 41\n"})
-	wheel(t, dir, "clochetest_native", "cp39-abi3-manylinux_2_17_x86_64", "", map[string]string{"clochetest_native.abi3.so": "\x7fELF"})
+	wheeltest.Write(t, dir, "clochetest_below", "py3-none-any", "", map[string]string{"clochetest_below.py": "value = 41\n"})
+	wheeltest.Write(t, dir, "clochetest_native", "cp39-abi3-manylinux_2_17_x86_64", "", map[string]string{"clochetest_native.abi3.so": "\x7fELF"})
 	t.Setenv("PIP_NO_INDEX", "1")
 	t.Setenv("PIP_FIND_LINKS", dir)
-	t.Cleanup(func() { forgetPackages(t) })
-	forgetPackages(t)
+	cache, err := runtimes.DefaultCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	wheeltest.Forget(t, cache, "clochetest")
 
 	res := ok(t, engine.Job{
 		Packages: []string{"clochetest-top==1.0"},
@@ -92,23 +67,4 @@ except OSError as e: print(type(e).__name__)`,
 		}
 	}
 	ok(t, engine.Job{Language: engine.JavaScript, Code: "1", Packages: []string{"clochetest-absent"}})
-}
-
-// forgetPackages removes the test's entries from the cache: what is in it is not downloaded again.
-func forgetPackages(t *testing.T) {
-	dir, err := runtimes.DefaultCacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	lists, err := filepath.Glob(filepath.Join(dir, "packages-*", "packages.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, list := range lists {
-		if b, err := os.ReadFile(list); err == nil && bytes.Contains(b, []byte("clochetest")) {
-			if err := os.RemoveAll(filepath.Dir(list)); err != nil {
-				t.Error(err)
-			}
-		}
-	}
 }

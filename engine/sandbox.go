@@ -229,7 +229,7 @@ func (s *sandbox) drive(ctx context.Context, r *running, t *runtimes.Turn, log f
 		_, _ = io.ReadFull(r.random, b) // neither source of entropy can fail
 		return b
 	}
-	env := js.Env{Files: guestFiles{s.tree.Namespace, func(l limits.Resource) { r.quota(s.tree, l) }}, Stdout: &r.stdout, Stderr: &r.stderr, Clock: r.guestClock, Dir: workDir}
+	env := js.Env{Files: guestFiles{s.tree.Namespace, func(l limits.Resource) { r.quota(s.tree, l) }}, Stdout: &r.stdout, Stderr: &r.stderr, Clock: r.guestClock, Dir: runtimes.WorkDir}
 	ctx = js.WithEnv(wasi.WithState(ctx, s.state), &env)
 	err = s.inst.Run(ctx, &r.meter, func(ctx context.Context) error {
 		r.events.waiting = func() { vm.Waiting(ctx) }

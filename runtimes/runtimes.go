@@ -12,6 +12,9 @@ import (
 	"github.com/cloche-dev/cloche/engine/vm"
 )
 
+// WorkDir is the guest's working folder: relative paths start there.
+const WorkDir = "/data"
+
 // Driver runs one interpreter. Its methods may be called from several goroutines, each with its own Guest.
 type Driver interface {
 	// Language is the name used in jobs, results and on the command line: "python" or "javascript".

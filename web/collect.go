@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cloche-dev/cloche/engine"
+	"github.com/cloche-dev/cloche/runtimes"
 )
 
 // Bounds of what a request collects. What is larger is downloaded from a session.
@@ -37,7 +38,7 @@ func checkPatterns(patterns []string) error {
 func collectFiles(f *engine.Files, patterns []string) ([]FileContent, error) {
 	out := []FileContent{}
 	left, seen := maxCollectedBytes, map[string]bool{}
-	for _, base := range []string{workDir, "/"} {
+	for _, base := range []string{runtimes.WorkDir, "/"} {
 		var parts [][]string
 		for _, p := range patterns {
 			if path.IsAbs(p) == (base == "/") {

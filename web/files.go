@@ -13,11 +13,9 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/cloche-dev/cloche/engine"
+	"github.com/cloche-dev/cloche/runtimes"
 	"github.com/cloche-dev/cloche/wasi/vfs"
 )
-
-// workDir is where relative paths start.
-const workDir = "/data"
 
 // guestPath is the path of a sandbox that a request's URL names. It is relative to the working folder, unless it
 // begins with a slash of its own (files//tmp/x) or names that folder itself (files/data/x is /data/x).
@@ -34,7 +32,7 @@ func guestPath(escaped string) (string, error) {
 
 func checkPath(p string) (string, error) {
 	if !path.IsAbs(p) {
-		p = path.Join(workDir, p)
+		p = path.Join(runtimes.WorkDir, p)
 	}
 	parsed, err := vfs.ParsePathString(p)
 	if err != nil {

@@ -74,7 +74,6 @@ type answers struct {
 	rest string // of the last line
 
 	mu    sync.Mutex
-	asked bool   // stopped is closed
 	begun string // what stands on the terminal's line
 }
 
@@ -90,8 +89,9 @@ func (a *answers) stop() bool {
 	if !a.interrupt() {
 		return false
 	}
-	if !a.asked {
-		a.asked = true
+	select {
+	case <-a.stopped: // it was asked before
+	default:
 		close(a.stopped)
 	}
 	return true
@@ -167,8 +167,10 @@ func (a *answers) ended() bool {
 	select {
 	case <-a.over:
 		return true
+	case <-a.stopped:
+		return true
 	default:
-		return a.asked
+		return false
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cloche-dev/cloche/engine"
 	"github.com/cloche-dev/cloche/limits"
+	"github.com/cloche-dev/cloche/runtimes"
 )
 
 // outFolder is where a run's files and charts go. All names in it are the guest's and hostile: they are written
@@ -99,7 +100,7 @@ const maxOutErrors = 10
 // outName is where a guest's file goes: files under /data, the working folder, by their name there, others
 // by their whole path.
 func outName(guest string) string {
-	if rest, ok := strings.CutPrefix(guest, "/data/"); ok {
+	if rest, ok := strings.CutPrefix(guest, runtimes.WorkDir+"/"); ok {
 		return rest
 	}
 	return strings.TrimPrefix(path.Clean(guest), "/")

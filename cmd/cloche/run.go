@@ -17,6 +17,7 @@ import (
 	"github.com/cloche-dev/cloche/engine"
 	"github.com/cloche-dev/cloche/hostfuncs/fetch"
 	"github.com/cloche-dev/cloche/limits"
+	"github.com/cloche-dev/cloche/runtimes"
 )
 
 type runCmd struct {
@@ -398,7 +399,7 @@ func checkTwice(files []fileFlag) error {
 	for _, f := range files {
 		guest := path.Clean(f.name)
 		if !path.IsAbs(guest) {
-			guest = path.Join("/data", guest) // where the engine puts it
+			guest = path.Join(runtimes.WorkDir, guest)
 		}
 		if g, twice := first[guest]; twice {
 			errs = append(errs, fmt.Errorf("--file %s: %s and %s would have the same path: give one of them another with GUEST=HOST", guest, g.value, f.value))

@@ -1,19 +1,16 @@
 package main
 
 import (
-	"archive/zip"
-	"bytes"
-	"errors"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"github.com/cloche-dev/cloche/engine"
 	"github.com/cloche-dev/cloche/runtimes"
+	"github.com/cloche-dev/cloche/runtimes/python/wheeltest"
 )
 
 // TestTemplatePackagesBehindWall starts programs from a template that brings a package: the wall, behind which no package can be
@@ -28,11 +25,9 @@ func TestTemplatePackagesBehindWall(t *testing.T) {
 	}
 	wheels := t.TempDir()
 	for _, name := range []string{"templatetest_kept", "templatetest_more"} {
-		writeWheel(t, wheels, name)
+		wheeltest.Write(t, wheels, name, "py3-none-any", "", map[string]string{name + ".py": "value = 1\n"})
 	}
-	forget := func() { forgetPackages(t, dir, "templatetest_") }
-	forget()
-	t.Cleanup(forget)
+	wheeltest.Forget(t, dir, "templatetest_")
 	env := []string{runtimes.CacheEnv + "=" + dir, "PIP_NO_INDEX=1", "PIP_FIND_LINKS=" + wheels}
 	cloche := func(args ...string) string {
 		t.Helper()
@@ -59,7 +54,7 @@ func TestTemplatePackagesBehindWall(t *testing.T) {
 	if out := cloche("run", "--template", name, "--package", "templatetest-more", "-c", code+"; import templatetest_more"); !strings.HasSuffix(out, "21\n") {
 		t.Errorf("run with a package more: %q", out)
 	}
-	if sets := setsOfPackages(t, dir, "templatetest_more"); len(sets) != 1 {
+	if sets := wheeltest.Sets(t, dir, "templatetest_more"); len(sets) != 1 {
 		t.Errorf("a package and those of the template were set up as %q, want one set", sets)
 	}
 	s := startProcess(t, exec.Command("cloche", "serve", "--listen", "127.0.0.1:0"), env...)
@@ -85,50 +80,4 @@ func TestTemplatePackagesBehindWall(t *testing.T) {
 		t.Errorf("serve, started again: %d %s %v\n%s", status, b, err, s.log)
 	}
 	s.stop(t)
-}
-
-// writeWheel writes a wheel of one module, whose value is 1.
-func writeWheel(t *testing.T, dir, name string) {
-	t.Helper()
-	f, err := os.Create(filepath.Join(dir, name+"-1.0-py3-none-any.whl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	info := name + "-1.0.dist-info/"
-	z := zip.NewWriter(f)
-	err = z.AddFS(fstest.MapFS{
-		name + ".py":      {Data: []byte("value = 1\n")},
-		info + "METADATA": {Data: []byte("Metadata-Version: 2.1\nName: " + name + "\nVersion: 1.0\n")},
-		info + "WHEEL":    {Data: []byte("Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n")},
-		info + "RECORD":   {},
-	})
-	if err := errors.Join(err, z.Close()); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// forgetPackages removes the sets of packages in the cache that name the module.
-func forgetPackages(t *testing.T, cache, module string) {
-	t.Helper()
-	for _, set := range setsOfPackages(t, cache, module) {
-		if err := os.RemoveAll(set); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-// setsOfPackages are the folders of the cache with sets of packages that name the module.
-func setsOfPackages(t *testing.T, cache, module string) (sets []string) {
-	t.Helper()
-	lists, err := filepath.Glob(filepath.Join(cache, "packages-*", "packages.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, list := range lists {
-		if b, err := os.ReadFile(list); err == nil && bytes.Contains(b, []byte(module)) {
-			sets = append(sets, filepath.Dir(list))
-		}
-	}
-	return sets
 }

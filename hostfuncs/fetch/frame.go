@@ -56,15 +56,9 @@ func decodeRequest(payload []byte) (request, error) {
 		case "redirect":
 			return true, json.Unmarshal(value, &r.redirect)
 		case "timeout_ms":
-			var ms uint32
-			err := json.Unmarshal(value, &ms)
-			r.timeout = time.Duration(ms) * time.Millisecond
-			return true, err
+			return true, milliseconds(value, &r.timeout)
 		case "reach_ms":
-			var ms uint32
-			err := json.Unmarshal(value, &ms)
-			r.reach = time.Duration(ms) * time.Millisecond
-			return true, err
+			return true, milliseconds(value, &r.reach)
 		case "async":
 			return true, json.Unmarshal(value, &r.async)
 		case "coded":
@@ -110,6 +104,13 @@ type answerHead struct {
 	Stream     uint32      `json:"stream,omitempty"`
 }
 
+func milliseconds(value json.RawMessage, d *time.Duration) error {
+	var n uint32
+	err := json.Unmarshal(value, &n)
+	*d = time.Duration(n) * time.Millisecond
+	return err
+}
+
 // readRequest asks for more of a body.
 type readRequest struct {
 	id      uint32
@@ -122,18 +123,16 @@ type readRequest struct {
 func decodeRead(payload []byte) (readRequest, error) {
 	r := readRequest{max: pieceBytes}
 	attached, err := hostfuncs.DecodeFrame(payload, func(name string, value json.RawMessage) (bool, error) {
-		var n uint32
 		switch name {
 		case "id":
 			return true, json.Unmarshal(value, &r.id)
 		case "max":
+			var n uint32
 			err := json.Unmarshal(value, &n)
 			r.max = int(min(n, maxPiece))
 			return true, err
 		case "timeout_ms":
-			err := json.Unmarshal(value, &n)
-			r.timeout = time.Duration(n) * time.Millisecond
-			return true, err
+			return true, milliseconds(value, &r.timeout)
 		case "async":
 			return true, json.Unmarshal(value, &r.async)
 		}

@@ -6,8 +6,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/cloche-dev/cloche/runtimes/js/libregexp"
 )
 
 // maxDate bounds the text of a date, in bytes.
@@ -167,7 +168,7 @@ func dateKind(text string) (kind byte, size int) {
 	switch {
 	case r >= '0' && r <= '9':
 		return '0', size
-	case r == 0xfeff || unicode.IsSpace(r) && r != 0x85:
+	case libregexp.IsSpace(uint32(r)):
 		return ' ', size
 	case r > '@':
 		return 'a', size

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"syscall"
 	"time"
+
+	"github.com/cloche-dev/cloche/runtimes"
 )
 
 // Env is what a program reaches of its sandbox besides the door. It belongs to one sandbox and travels in
@@ -23,7 +25,7 @@ type Env struct {
 	Clock Clock
 	// Location is the time zone of Date. When nil it is the one that the turn's environment names in TZ, or UTC.
 	Location *time.Location
-	// Dir is the working directory, "/data" when empty.
+	// Dir is the working directory, [runtimes.WorkDir] when empty.
 	Dir string
 }
 
@@ -98,11 +100,9 @@ func envOf(ctx context.Context) *Env {
 	return emptyEnv
 }
 
-const defaultDir = "/data"
-
 func (e *Env) dir() string {
 	if e.Dir == "" {
-		return defaultDir
+		return runtimes.WorkDir
 	}
 	return e.Dir
 }

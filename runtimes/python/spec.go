@@ -30,7 +30,7 @@ var webClients = []string{"requests", "urllib3", "certifi", "idna", "httpx", "ht
 
 // The folders that must exist and be writable, when baking and in every instance.
 const (
-	workDir = "/data"
+	workDir = runtimes.WorkDir
 	tempDir = "/tmp"
 )
 
@@ -81,7 +81,6 @@ func environment() []string {
 // revision changes with the guest's files.
 func revision() string {
 	h := sha256.New()
-	h.Write([]byte("thread\n")) // what booted holds since the guest's files last said so
 	err := fs.WalkDir(guestFiles, ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err

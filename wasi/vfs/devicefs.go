@@ -2,8 +2,6 @@ package vfs
 
 import (
 	"io"
-	"slices"
-	"strings"
 	"time"
 )
 
@@ -28,10 +26,9 @@ type DeviceFS struct {
 // Devices are the mounts of what programs expect below /dev.
 func Devices() []Mount {
 	var mounts []Mount
-	for name, d := range map[string]Device{"null": DeviceNull, "stdin": DeviceStdin, "stdout": DeviceStdout, "stderr": DeviceStderr} {
-		mounts = append(mounts, Mount{Path: "/dev/" + name, FS: DeviceFS{Device: d}, Mode: ModeReadWrite})
+	for d, name := range []string{DeviceNull: "null", DeviceStdin: "stdin", DeviceStdout: "stdout", DeviceStderr: "stderr"} {
+		mounts = append(mounts, Mount{Path: "/dev/" + name, FS: DeviceFS{Device: Device(d)}, Mode: ModeReadWrite})
 	}
-	slices.SortFunc(mounts, func(a, b Mount) int { return strings.Compare(a.Path, b.Path) })
 	return mounts
 }
 

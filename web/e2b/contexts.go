@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/cloche-dev/cloche/engine"
+	"github.com/cloche-dev/cloche/runtimes"
 )
 
 // contexts are those that live. The default ones are called by their language.
@@ -50,11 +51,9 @@ func runtimeOf(language string) string {
 	return language
 }
 
-const workDir = "/data"
-
 // create makes a context. The one that was not used for longest makes room.
 func (s *contexts) create(id, language string, cwd *string) (*codeContext, error) {
-	c := &codeContext{id: id, language: language, cwd: workDir, cfg: s.cfg, turn: make(chan struct{}, 1), used: time.Now()}
+	c := &codeContext{id: id, language: language, cwd: runtimes.WorkDir, cfg: s.cfg, turn: make(chan struct{}, 1), used: time.Now()}
 	if cwd != nil && *cwd != "" {
 		c.cwd = *cwd
 	}
@@ -221,7 +220,7 @@ func (c *codeContext) open(ctx context.Context) (err error) {
 		c.session = nil
 		return err
 	}
-	if c.cwd == workDir {
+	if c.cwd == runtimes.WorkDir {
 		return nil
 	}
 	path, err := json.Marshal(c.cwd)

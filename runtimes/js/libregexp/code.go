@@ -334,7 +334,7 @@ func (p *Pattern) begins(i int, set *charset) bool {
 			return true
 		case reSpace:
 			for c := range uint32(256) {
-				if isSpace(c) {
+				if IsSpace(c) {
 					set.add(c, c)
 				}
 			}
@@ -353,8 +353,8 @@ func (p *Pattern) begins(i int, set *charset) bool {
 	return i < len(p.code)
 }
 
-// isSpace is \s (libunicode.h, lre_is_space).
-func isSpace(c uint32) bool {
+// IsSpace is \s (libunicode.h, lre_is_space).
+func IsSpace(c uint32) bool {
 	switch {
 	case c >= 9 && c <= 13, c == ' ', c == 0xa0:
 		return true

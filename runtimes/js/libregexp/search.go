@@ -145,7 +145,7 @@ func (m *search[unit]) run(at int, s []int) (stack []int, ok bool, err error) {
 		case reSpace, reNotSpace:
 			if good = at < len(text); good {
 				c, at = uint32(text[at]), at+1
-				good = isSpace(c) == (in.op == reSpace)
+				good = IsSpace(c) == (in.op == reSpace)
 			}
 		case rePrev:
 			if good = at > 0; good {
