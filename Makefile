@@ -6,9 +6,8 @@ WAZERO   = $(shell go list -m -f '{{.Version}}' github.com/tetratelabs/wazero)
 LDFLAGS  = -X github.com/tetratelabs/wazero/internal/version.version=$(WAZERO) \
            -X github.com/cloche-dev/cloche/runtimes.linkedWazeroVersion=$(WAZERO)
 GOTEST   = go test -ldflags '$(LDFLAGS)'
-# FUZZTIME is how long make fuzz is at each target. FUZZSHARE, K/N, is which share of the targets it runs: every Nth from the Kth on.
-FUZZTIME = 20s
-FUZZSHARE = 1/1
+# FUZZ are the options of make fuzz: testdata/fuzzing/fuzz.py says what there are.
+FUZZ     = --minutes 20
 OUT      = demo-out
 # CASES is the folder of the suite of cases: run_cases.py and the cases.
 CASES    = ../shared/cases
@@ -57,15 +56,8 @@ lint: ## gofmt, vet, staticcheck
 	go vet ./...
 	go tool staticcheck ./...
 
-fuzz: ## run every fuzz target for FUZZTIME (20s), or the FUZZSHARE (3/24) of them
-	@set -e; k=$(FUZZSHARE); of=$${k#*/}; k=$${k%/*}; n=0; \
-	for f in $$(grep -rl '^func Fuzz' --include='*_test.go' . | sort); do \
-		for t in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' $$f); do \
-			n=$$((n + 1)); [ $$(((n - k) % of)) -eq 0 ] || continue; \
-			echo "$$(dirname $$f) $$t"; \
-			$(GOTEST) -run '^$$' -fuzz "^$$t\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x $$(dirname $$f); \
-		done; \
-	done
+fuzz: setup ## fuzz for 20 minutes those targets that have had the least
+	python3 testdata/fuzzing/fuzz.py $(FUZZ) -- -ldflags '$(LDFLAGS)'
 
 bench: setup ## measure starts, runs and resets
 	$(GOTEST) -run '^$$' -bench . -timeout 60m ./...

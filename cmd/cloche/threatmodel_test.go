@@ -20,30 +20,7 @@ func TestThreatModelNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var tests, files []string
-	function := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark)\w+)\(`)
-	err = filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			if d != nil && d.Name() == ".git" {
-				return fs.SkipDir
-			}
-			return err
-		}
-		files = append(files, filepath.ToSlash(name))
-		if strings.HasSuffix(name, "_test.go") {
-			source, err := os.ReadFile(name)
-			if err != nil {
-				return err
-			}
-			for _, m := range function.FindAllSubmatch(source, -1) {
-				tests = append(tests, string(m[1]))
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tests, files := sources(t, root)
 	isThere := func(list []string, pattern *regexp.Regexp) bool {
 		return slices.ContainsFunc(list, pattern.MatchString)
 	}
@@ -79,26 +56,62 @@ func TestThreatModelNames(t *testing.T) {
 	}
 }
 
-// TestFuzzShares: the shares of make fuzz are all of its targets, each once.
-func TestFuzzShares(t *testing.T) {
-	targets := func(share string) []string {
-		out, err := exec.Command("make", "-s", "-C", "../..", "fuzz", "GOTEST=:", "FUZZSHARE="+share).Output()
-		if errors.Is(err, exec.ErrNotFound) {
-			t.Skip("there is no make")
+// sources lists the files below root, and the names of the tests, fuzz targets and benchmarks in them.
+func sources(t *testing.T, root string) (tests, files []string) {
+	t.Helper()
+	function := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark)\w+)\(`)
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			if d != nil && d.Name() == ".git" {
+				return fs.SkipDir
+			}
+			return err
 		}
-		if err != nil {
-			t.Fatal(err)
+		files = append(files, filepath.ToSlash(name))
+		if strings.HasSuffix(name, "_test.go") {
+			source, err := os.ReadFile(name)
+			if err != nil {
+				return err
+			}
+			for _, m := range function.FindAllSubmatch(source, -1) {
+				tests = append(tests, string(m[1]))
+			}
 		}
-		return slices.Collect(strings.Lines(string(out)))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-	var shares []string
-	for k := range 7 {
-		shares = append(shares, targets(fmt.Sprintf("%d/7", k+1))...)
+	return tests, files
+}
+
+// TestFuzzRecord: make fuzz knows every fuzz target, and begins with one that has had the least.
+func TestFuzzRecord(t *testing.T) {
+	cmd := exec.Command("python3", "testdata/fuzzing/fuzz.py", "--list")
+	cmd.Dir = "../.."
+	out, err := cmd.Output()
+	if errors.Is(err, exec.ErrNotFound) {
+		t.Skip("there is no Python")
 	}
-	all := targets("1/1")
-	slices.Sort(all)
-	slices.Sort(shares)
-	if len(all) < 40 || !slices.Equal(all, shares) {
-		t.Errorf("%d targets in all, and in seven shares %q", len(all), shares)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed, least := map[string]bool{}, -1
+	for line := range strings.Lines(string(out)) {
+		var dir, name string
+		var had int
+		if _, err := fmt.Sscan(line, &dir, &name, &had); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		if had < least {
+			t.Errorf("%s has had %d s and comes after one with %d s", name, had, least)
+		}
+		listed[name], least = true, had
+	}
+	tests, _ := sources(t, "../..")
+	for _, name := range tests {
+		if strings.HasPrefix(name, "Fuzz") && !listed[name] {
+			t.Errorf("%s is not listed", name)
+		}
 	}
 }
