@@ -96,7 +96,9 @@ func (s *turn) resolve(base, spec, kind string) (string, error) {
 }
 
 // extensions are tried for a path without one: generated code leaves them out as often as not.
-var extensions = []string{"", ".js", ".mjs", ".cjs", ".ts", ".mts", ".json", "/package.json", "/index.js", "/index.mjs", "/index.ts"}
+var extensions = []string{"", ".js", ".mjs", ".cjs", ".ts", ".mts", ".json", manifestFile, "/index.js", "/index.mjs", "/index.ts"}
+
+const manifestFile = "/package.json" // of a folder
 
 func isFile(files Files, p string) bool {
 	info, err := files.Stat(p, true)
@@ -108,13 +110,23 @@ func findFile(files Files, p string) string {
 		if !isFile(files, p+ext) {
 			continue
 		}
-		if ext == "/package.json" {
+		if ext == manifestFile {
 			if main := packageMain(files, p, ".", "require"); main != "" {
 				return main
 			}
 			continue
 		}
 		return p + ext
+	}
+	return ""
+}
+
+// findEntry is findFile for what a package.json names, but asks no package.json again, as Node does: it might be the same one.
+func findEntry(files Files, p string) string {
+	for _, ext := range extensions {
+		if ext != manifestFile && isFile(files, p+ext) {
+			return p + ext
+		}
 	}
 	return ""
 }
@@ -148,26 +160,26 @@ func packageMain(files Files, root, sub, kind string) string {
 		Module  string          `json:"module"`
 		Exports json.RawMessage `json:"exports"`
 	}
-	if b, err := readText(files, root+"/package.json", 1<<20); err == nil {
+	if b, err := readText(files, root+manifestFile, 1<<20); err == nil {
 		_ = json.Unmarshal(b, &manifest) // what is not understood counts as absent
 	}
 	if len(manifest.Exports) > 0 {
 		if target := exportTarget(manifest.Exports, sub, kind); target != "" {
-			return findFile(files, path.Join(root, target))
+			return findEntry(files, path.Join(root, target))
 		}
 	}
 	if sub != "." {
 		return findFile(files, path.Join(root, sub))
 	}
 	if kind == "import" && manifest.Module != "" {
-		return findFile(files, path.Join(root, manifest.Module))
+		return findEntry(files, path.Join(root, manifest.Module))
 	}
 	if manifest.Main != "" {
-		if found := findFile(files, path.Join(root, manifest.Main)); found != "" {
+		if found := findEntry(files, path.Join(root, manifest.Main)); found != "" {
 			return found
 		}
 	}
-	return findFile(files, path.Join(root, "index"))
+	return findEntry(files, path.Join(root, "index"))
 }
 
 // exportTarget reads the field "exports" of package.json: a path, conditions, or subpaths of these.

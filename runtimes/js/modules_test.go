@@ -40,6 +40,8 @@ var tree = map[string]string{
 	"/data/node_modules/@scope/old/lib/main.js":  "module.exports = { old: true, self: require('pkg') };\n",
 	"/data/node_modules/plain/index.js":          "exports.plain = 1;\n",
 	"/data/node_modules/broken/package.json":     `{"exports": 5, "main": 6`,
+	"/data/node_modules/deep/sub/package.json":   `{"main": "main.js"}`,
+	"/data/node_modules/deep/sub/main.js":        "module.exports = 'deep';\n",
 	"/tmp/elsewhere.js":                          "export default 'elsewhere';\n",
 }
 
@@ -169,5 +171,32 @@ func TestFailedModuleIsTriedAgain(t *testing.T) {
 	}
 	if r := s.ok("import { w } from './t.js'; w"); r.main() != "3" {
 		t.Errorf("after the file was changed w is %s", r.main())
+	}
+}
+
+// TestPackagesThatNameThemselves: a package.json whose main or exports lead back to it, or to one that leads back, has no end that
+// the host would look for.
+func TestPackagesThatNameThemselves(t *testing.T) {
+	for _, manifest := range []string{
+		`{"main": "."}`, `{"main": "./"}`, `{"main": "../p"}`, `{"main": "../q"}`, `{"main": "self"}`, `{"module": "."}`, `{"exports": "."}`,
+		`{"exports": "./."}`, `{"exports": {".": "../p"}}`, `{"exports": {"import": ".", "require": "../q"}}`, `{"exports": {"./sub": "."}}`,
+	} {
+		s := withTree(t)
+		s.session = true
+		for _, p := range []string{"p", "q", "p/self"} {
+			s.files.write("/data/node_modules/"+p+"/package.json", manifest)
+		}
+		for _, spec := range []string{"p", "p/.", "p/sub", "./node_modules/p", "./node_modules/p/", "/data/node_modules/p"} {
+			r := s.turn("let n = 0; try { require('" + spec + "') } catch { n++ } await import('" + spec + "').catch(() => n++); console.log(n)")
+			if r.err != nil || r.stdout != "2\n" {
+				t.Errorf("%s, asked for as %s: printed %q, %v", manifest, spec, r.stdout, r.err)
+			}
+		}
+	}
+	s := withTree(t)
+	s.files.write("/data/node_modules/p/package.json", `{"main": "."}`)
+	s.files.write("/data/node_modules/p/index.js", "module.exports = 'its index'")
+	if r := s.ok("console.log(require('p'), require('./node_modules/p'), require('deep/sub'))"); r.stdout != "its index its index deep\n" {
+		t.Errorf("printed %q", r.stdout)
 	}
 }
