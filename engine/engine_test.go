@@ -502,6 +502,7 @@ func TestInvalidJobs(t *testing.T) {
 		{engine.Job{Limits: limits.Limits{OpenFiles: 8}}, "a limit of 8 open files is less than the 15 that python needs to start"},
 		{engine.Job{Env: map[string]string{"A=B": "c"}}, `environment variable "A=B"`},
 		{engine.Job{Files: []engine.File{{Path: "x/"}}}, `file path "x/": it must name a file`},
+		{engine.Job{Files: []engine.File{{Path: "x"}, {Path: "y"}, {Path: "/data/d/../x"}}}, `file path "/data/d/../x": it is given twice (as "x", too)`},
 		{engine.Job{Inputs: map[string]any{"a b": 1}}, `input "a b": no program can have such a name`},
 		{engine.Job{Inputs: map[string]any{"1x": 1}}, `input "1x": no program`},
 		{engine.Job{Inputs: map[string]any{"": 1}, Language: "javascript"}, `input "": no program`},

@@ -32,7 +32,7 @@ type Options struct {
 	Language string
 	// Env is the guest's whole environment, besides what its interpreter needs (LANG, HOME, TZ …).
 	Env map[string]string
-	// Files are put into the sandbox before it starts.
+	// Files are put into the sandbox before it starts. No two may have the same path.
 	Files []File
 	// Mounts show host folders in the sandbox, or what is in a zip archive (a file called *.zip).
 	Mounts []limits.Mount
@@ -213,10 +213,29 @@ func (o Options) check() error {
 			errs = append(errs, fmt.Errorf("file path %q: it must name a file, such as sales.csv", f.Path))
 		}
 	}
+	if f, g, twice := samePath(o.Files); twice {
+		errs = append(errs, fmt.Errorf("file path %q: it is given twice (as %q, too), and a program would see one of the two", g.Path, f.Path))
+	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	return nil
+}
+
+// samePath looks for two files of one path.
+func samePath(files []File) (one, other File, found bool) {
+	if len(files) < 2 {
+		return
+	}
+	at := make(map[string]File, len(files))
+	for _, f := range files {
+		p := guestPath(f.Path)
+		if one, found = at[p]; found {
+			return one, f, true
+		}
+		at[p] = f
+	}
+	return
 }
 
 // guestPath is where a file of that path is put.

@@ -111,6 +111,7 @@ func TestBadRequests(t *testing.T) {
 		{object{"code": "1", "files": []object{{"path": "a"}}}, 400, "invalid_request", "neither content nor content_base64"},
 		{object{"code": "1", "files": []object{{"path": "a", "content_base64": "!"}}}, 400, "invalid_request", "not base64"},
 		{object{"code": "1", "files": []object{{"path": "a/", "content": "!"}}}, 400, "invalid_request", "must name a file"},
+		{object{"code": "1", "files": []object{{"path": "a", "content": ""}, {"path": "./a", "content": ""}}}, 400, "invalid_request", "given twice"},
 		{object{"code": "1", "env": object{"A=B": "c"}}, 400, "invalid_request", "env"},
 		{object{"code": "1", "inputs": object{"not a name": 1}}, 400, "invalid_request", "variable can have"},
 		{object{"code": "1", "collect": []string{"[a"}}, 400, "invalid_request", "collect[0]"},
