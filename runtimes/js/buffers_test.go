@@ -48,9 +48,15 @@ func TestLongHostCallsEnd(t *testing.T) {
 		`require("crypto").createHmac("sha256", Buffer.alloc(16 << 20)).update("x").digest()`,
 		`require("fs").writeFileSync("/data/f", Buffer.alloc(16 << 20))`,
 		`require("fs").readFileSync("/data/big")`,
+		`require("zlib").deflateSync(Buffer.alloc(1 << 20), { level: 9 })`,
+		// Blocks of nothing, and members that hold nothing.
+		`try { require("zlib").inflateRawSync(Buffer.from("0000ffff00".repeat(2e5), "hex")) } catch (e) { if (e.errno !== -5) throw e }`,
+		`require("zlib").gunzipSync(Buffer.concat(Array(1e4).fill(require("zlib").gzipSync(""))))`,
+		`const fs = require("fs"); fs.mkdirSync("/data/d", { recursive: true }); fs.rmSync("/data/link", { force: true }); fs.symlinkSync("d/../".repeat(15) + "f", "/data/link"); fs.realpathSync("/data/link")`,
 	} {
 		s := newSandbox(t)
 		s.files.write("/data/big", string(make([]byte, 16<<20)))
+		s.files.write("/data/f", "")
 		s.env.Clock = &limitedClock{looks: 8}
 		if r := s.turn(source); !errors.Is(r.err, errOver) {
 			t.Errorf("%s: %v, %+v", source, r.err, r.Error)

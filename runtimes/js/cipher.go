@@ -68,13 +68,15 @@ func eachBlock(crypt func(dst, src []byte)) func(dst, src []byte) {
 func (in *interp) gcmTag(a arguments) uint64 {
 	block, err := aes.NewCipher(in.view(a.bytes(0)))
 	nonce := in.view(a.bytes(3))
+	_, more := a.bytes(6)
 	p, n := a.bytes(9)
 	if err != nil || len(nonce) == 0 {
 		return in.null()
 	}
-	if n > maxCodec {
+	if n > maxCodec || more > maxCodec || len(nonce) > maxCodec {
 		return in.tooLarge()
 	}
+	in.charge(int64(n) + int64(more) + int64(len(nonce)))
 	gcm, err := cipher.NewGCMWithNonceSize(block, len(nonce))
 	if err != nil {
 		return in.null()

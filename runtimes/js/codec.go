@@ -272,14 +272,14 @@ func (in *interp) decodeLabel(label string, b []byte) uint64 {
 	if err != nil {
 		return in.null()
 	}
-	text, err := io.ReadAll(e.NewDecoder().Reader(&lookingReader{in, b, 0}))
+	text, err := io.ReadAll(e.NewDecoder().Reader(&lookingReader{in: in, b: b}))
 	if err != nil {
 		return in.null()
 	}
 	return in.box(in.newString(string(text)))
 }
 
-// lookingReader reads bytes and looks at the deadline meanwhile.
+// lookingReader reads bytes, charges for them and looks at the deadline meanwhile.
 type lookingReader struct {
 	in    *interp
 	b     []byte
@@ -292,7 +292,8 @@ func (r *lookingReader) Read(p []byte) (int, error) {
 	}
 	n := copy(p, r.b)
 	r.b = r.b[n:]
-	if r.since += n; r.since >= codecPiece {
+	r.in.charge(int64(n))
+	if r.since += n; r.since >= slowBytes {
 		r.since = 0
 		r.in.look()
 	}

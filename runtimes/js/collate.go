@@ -52,9 +52,13 @@ func collatorsOf(c collation) *sync.Pool {
 // maxCollate bounds what is compared in bytes: what differs later does not matter to a sort.
 const maxCollate = 64 << 10
 
+// fuelPerCollated is what a byte costs that is compared.
+const fuelPerCollated = 64
+
 // collate answers opCollate.
 func (in *interp) collate(a arguments) uint64 {
 	x, y := a.text(0, maxCollate), a.text(1, maxCollate)
+	in.g.Charge(fuelPerCollated * uint64(len(x)+len(y)))
 	if x == y {
 		return in.number(0)
 	}

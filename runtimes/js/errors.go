@@ -142,7 +142,10 @@ const maxLine = 2000
 
 // line is opLine.
 func (in *interp) line(s *turn, a arguments) uint64 {
-	line, ok := s.line(a.text(0, maxPath), int(a.int(1)))
+	const fuelPerLine = 16
+	n := max(0, a.int(1))
+	in.g.Charge(fuelPerLine * uint64(n))
+	line, ok := s.line(a.text(0, maxPath), int(n))
 	if !ok || len(line) > maxLine {
 		return in.null()
 	}

@@ -57,7 +57,7 @@ func (in *interp) fileOp(s *turn, a arguments) uint64 {
 		target, err := files.Readlink(name)
 		return in.textOrError(target, err)
 	case "realpath":
-		p, err := realPath(files, name)
+		p, err := in.realPath(files, name)
 		return in.textOrError(p, err)
 	case "truncate": // (length)
 		return in.done(withFile(files, name, os.O_WRONLY, func(f File) error { return f.Truncate(int64(a.number(2))) }))
@@ -238,11 +238,12 @@ func (in *interp) list(entries []FileInfo, err error) uint64 {
 	return in.textOrError(string(b), nil)
 }
 
-// realPath resolves every link of p, which must exist.
-func realPath(files Files, p string) (string, error) {
+// realPath resolves every link of p, which must exist. A link can lead through thousands of folders, each of which the tree walks to.
+func (in *interp) realPath(files Files, p string) (string, error) {
 	const maxLinks = 40
 	done, rest := "/", strings.Split(strings.Trim(p, "/"), "/")
 	for links := 0; len(rest) > 0; {
+		in.look()
 		name := rest[0]
 		rest = rest[1:]
 		switch name {

@@ -165,8 +165,11 @@ const (
 	writtenArray     = 9 // number of items, items
 )
 
-// item adds one to the list.
+// item adds one to the list, unless that is too long already: the captures of one match may each have all of the text.
 func (t *teller[unit]) item(from, to int32) {
+	if len(t.out) > maxTold {
+		return
+	}
 	t.items++
 	if from < 0 || to < 0 {
 		t.out = append(t.out, writtenUndefined)

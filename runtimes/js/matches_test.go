@@ -2,6 +2,7 @@ package js_test
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -153,6 +154,17 @@ func TestHostWorkCostsFuel(t *testing.T) {
 	}
 }
 
+// TestComparingCostsFuel: by what is compared, also when only the end differs.
+func TestComparingCostsFuel(t *testing.T) {
+	cost := func(n int) uint64 {
+		return run(t, fmt.Sprintf("const a = 'é'.repeat(%d); for (let i = 0; i < 100; i++) (a + i).localeCompare(a)", n)).fuel
+	}
+	const small, large = 100, 10_000
+	if got := cost(large) - cost(small); got < 100*(large-small)*64 {
+		t.Errorf("%d fuel", got)
+	}
+}
+
 // TestReplacementCostsFuel: of what stands for each match every part is charged.
 func TestReplacementCostsFuel(t *testing.T) {
 	const matches, parts = 20_000, 500
@@ -163,6 +175,22 @@ func TestReplacementCostsFuel(t *testing.T) {
 		if got := cost(parts) - cost(1); got < matches*parts {
 			t.Errorf("%d times %d parts %q: %d fuel", matches, parts, part, got)
 		}
+	}
+}
+
+// TestLargeResultsAreNotTold: what the captures of one match hold together is bounded in the host, as results are.
+func TestLargeResultsAreNotTold(t *testing.T) {
+	const captures, length = 240, 1 << 18
+	s := newSandbox(t)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	r := s.ok(fmt.Sprintf(`"a".repeat(%d).split(/^%sa/g).length`, length, strings.Repeat("(?=([^b]+)$)", captures)))
+	runtime.ReadMemStats(&after)
+	if got := r.main(); got != fmt.Sprint(2+captures) {
+		t.Error(got)
+	}
+	if made := after.TotalAlloc - before.TotalAlloc; made > captures*length {
+		t.Errorf("the host made %d MiB", made>>20)
 	}
 }
 

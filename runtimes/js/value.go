@@ -110,9 +110,14 @@ func (in *interp) charge(bytes int64) { in.g.Charge(fuelPerByte * uint64(bytes))
 
 // pieces calls do for n bytes, piece by piece, until an error, and charges for them. The run may end in between.
 func (in *interp) pieces(n uint32, do func(from, to uint32) error) error {
+	return in.piecesOf(pieceBytes, n, do)
+}
+
+// piecesOf is pieces of another size.
+func (in *interp) piecesOf(size, n uint32, do func(from, to uint32) error) error {
 	in.charge(int64(n))
 	for from := uint32(0); from < n; {
-		to := min(n, from+pieceBytes)
+		to := min(n, from+size)
 		if err := do(from, to); err != nil {
 			return err
 		}

@@ -14,6 +14,10 @@ import (
 // Compression is done here and not in the guest, where a pure JavaScript codec takes seconds for a megabyte. What comes out
 // is written straight to the guest's memory, so a small input that grows to gigabytes meets the guest's own limit.
 
+// slowBytes is how much is compressed or unpacked before the run is looked at: what is chosen for it takes two microseconds a byte
+// to compress, in which the same comes again and again but for a character, and 100 nanoseconds to unpack: blocks of nothing.
+const slowBytes = 16 << 10
+
 // deflate is opDeflate.
 func (in *interp) deflate(a arguments) uint64 {
 	p, n := a.bytes(2)
@@ -25,7 +29,7 @@ func (in *interp) deflate(a arguments) uint64 {
 	return in.bufferUpTo(int(most), func(dst []byte) int {
 		to := &sliceWriter{dst: dst}
 		w := compressor(a.text(0, maxName), int(a.int(1)), to)
-		_ = in.pieces(n, func(from, to uint32) error { // a full slice cannot be
+		_ = in.piecesOf(slowBytes, n, func(from, to uint32) error { // a full slice cannot be
 			_, err := w.Write(in.view(p+from, to-from))
 			return err
 		})
@@ -86,7 +90,8 @@ var errTooLong = errors.New("output too long")
 
 // unpack writes what src holds to w, at most most bytes, and returns how many. It looks now and then whether the run may go on.
 func (in *interp) unpack(format string, src []byte, w io.Writer, most int64) (size int64, err error) {
-	from := bufio.NewReader(bytes.NewReader(src)) // read byte by byte, so that nothing beyond a member's end is taken
+	// Read byte by byte, so that nothing beyond a member's end is taken. There may be nothing in all of it to be written.
+	from := bufio.NewReader(&lookingReader{in: in, b: src})
 	for {
 		r, err := decompressor(format, from)
 		if err != nil {
@@ -110,7 +115,6 @@ func (in *interp) unpack(format string, src []byte, w io.Writer, most int64) (si
 		if magic, _ := from.Peek(2); format != "gzip" && format != "auto" || !bytes.Equal(magic, gzipMagic) {
 			return size, nil
 		}
-		in.look()
 	}
 }
 

@@ -107,6 +107,23 @@ func (s *charset) add(low, high uint32) {
 	s.pairs = append(s.pairs, [2]uint32{low, high})
 }
 
+// join adds what another one has of the first 256 characters.
+func (s *charset) join(other *charset) {
+	for i, bits := range other.low {
+		s.low[i] |= bits
+	}
+}
+
+// spaces are those of the first 256 characters.
+var spaces = func() (s charset) {
+	for c := range uint32(256) {
+		if IsSpace(c) {
+			s.add(c, c)
+		}
+	}
+	return s
+}()
+
 // A Pattern is a decoded one that looks for its matches: its first three instructions try each place of the text.
 type Pattern struct {
 	Flags    uint16
@@ -328,16 +345,10 @@ func (p *Pattern) begins(i int, set *charset) bool {
 			set.add(in.n, in.n)
 			return true
 		case reRange, reRange32:
-			for j, bits := range in.set.low {
-				set.low[j] |= bits
-			}
+			set.join(in.set)
 			return true
 		case reSpace:
-			for c := range uint32(256) {
-				if IsSpace(c) {
-					set.add(c, c)
-				}
-			}
+			set.join(&spaces)
 			return true
 		case reGoto, reLook, reNegative: // what looks ahead only narrows what comes after it
 			i = int(in.target) - 1

@@ -92,6 +92,7 @@ func (m *search[unit]) all(width, most int) (found []int32, err error) {
 
 // match says whether the pattern matches at a place; what it captured is in regs then.
 func (m *search[unit]) match(at int) (ok bool, err error) {
+	m.steps -= len(m.regs) / WordsPerStep
 	for i := range m.regs {
 		m.regs[i] = -1
 	}
@@ -327,6 +328,7 @@ func (m *search[unit]) undo(s []int, bp int) []int {
 
 // again moves past what a group captured, if that comes again; what captured nothing is everywhere.
 func (m *search[unit]) again(in *instruction, at int) (int, bool) {
+	m.steps -= len(in.groups) / WordsPerStep
 	for _, g := range []byte(in.groups) {
 		from, to := m.regs[2*int(g)], m.regs[2*int(g)+1]
 		if from < 0 || to < 0 {
