@@ -136,6 +136,15 @@ func TestHostileArchives(t *testing.T) {
 			t.Errorf("%s: %d %s", c.name, r.status, r.body)
 		}
 	}
+	// What is forgotten takes no room of the disk, and time.
+	hole := tarOf(tar.Header{Name: "null", Size: 512, PAXRecords: map[string]string{
+		"?NU.sparse.major": "1", "?NU.sparse.minor": "0", "?NU.sparse.name": "null", "?NU.sparse.realsize": "4611686018427387904",
+	}})
+	hole = bytes.ReplaceAll(hole, []byte("?NU"), []byte("GNU")) // which the writer would not write
+	copy(hole[len(hole)-3*512:], "0\n")                         // no piece of it is there
+	for _, archive := range [][]byte{hole, packed(hole), zipOf("null", 0o600, make([]byte, 256<<20))} {
+		s.do("PUT", p+"/archive?path=/dev", archive).mustFail(413, "too_large", "when it is unpacked")
+	}
 	// A file that did not get all of what was sent is not there.
 	s.do("PUT", p+"/files/half", strings.Repeat("x", 1<<19)).must(200, nil)
 	s.do("PUT", p+"/files/half", io.LimitReader(zeros{}, 2<<20)).mustFail(413, "too_large", "disk is full")
