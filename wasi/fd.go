@@ -25,7 +25,7 @@ const (
 //   - EINVAL: no such advice, or a range beyond 2^63-1
 //   - ENOTCAPABLE: without the right FD_ADVISE
 func fdAdvise(_ context.Context, s *State, _ guestMemory, p []uint64) Errno {
-	if _, _, errno := s.file(uint32(p[0]), rightFdAdvise, ErrnoSpipe); errno != ErrnoSuccess {
+	if _, _, errno := s.file(uint32(p[0]), rightFdAdvise); errno != ErrnoSuccess {
 		return errno
 	}
 	if p[1] > math.MaxInt64 || p[2] > math.MaxInt64 || uint32(p[3]) > 5 {
@@ -39,7 +39,7 @@ func fdAdvise(_ context.Context, s *State, _ guestMemory, p []uint64) Errno {
 //   - EINVAL: len is zero
 //   - EFBIG, ENOSPC: the range ends beyond what a file may hold, or the quota
 func fdAllocate(_ context.Context, s *State, _ guestMemory, p []uint64) Errno {
-	_, h, errno := s.file(uint32(p[0]), rightFdAllocate, ErrnoSpipe)
+	_, h, errno := s.file(uint32(p[0]), rightFdAllocate)
 	if errno != ErrnoSuccess {
 		return errno
 	}
@@ -291,7 +291,7 @@ const (
 )
 
 func (s *State) seek(m guestMemory, n uint32, delta int64, whence, resultOff uint32) Errno {
-	d, h, errno := s.file(n, 0, ErrnoSpipe)
+	d, h, errno := s.file(n, 0)
 	if errno != ErrnoSuccess {
 		return errno
 	}

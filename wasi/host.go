@@ -64,7 +64,7 @@ func (f hostFunction) Call(ctx context.Context, mod api.Module, stack []uint64) 
 // guest few instructions, so that it may not be asked in between.
 const callsPerLook = 16
 
-// exit adapts proc_exit, the only function without a result.
+// exitFunction adapts proc_exit, the only function without a result.
 type exitFunction struct{}
 
 func (exitFunction) Call(ctx context.Context, mod api.Module, stack []uint64) {

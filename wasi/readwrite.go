@@ -117,7 +117,7 @@ func (s *State) readInput(ctx context.Context, nonblock bool) (int, Errno) {
 //   - EINVAL: an offset beyond 2^63-1
 //   - ENOTCAPABLE: without the right FD_SEEK
 func fdPread(ctx context.Context, s *State, m guestMemory, p []uint64) Errno {
-	_, h, errno := s.file(uint32(p[0]), rightFdRead|rightFdSeek, ErrnoSpipe)
+	_, h, errno := s.file(uint32(p[0]), rightFdRead|rightFdSeek)
 	if errno != ErrnoSuccess {
 		return errno
 	}
@@ -230,7 +230,7 @@ func write(w io.Writer, p []byte) (int, error) {
 // fdPwrite implements fd_pwrite: fd, iovs, iovs_len, offset, result offset. It writes at offset even with APPEND
 // set, as POSIX says; the descriptor's own offset stays. Errors as of fd_write, and those of fd_pread.
 func fdPwrite(ctx context.Context, s *State, m guestMemory, p []uint64) Errno {
-	d, h, errno := s.file(uint32(p[0]), rightFdWrite|rightFdSeek, ErrnoSpipe)
+	d, h, errno := s.file(uint32(p[0]), rightFdWrite|rightFdSeek)
 	if errno == ErrnoIsdir {
 		return ErrnoBadf
 	}

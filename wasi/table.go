@@ -61,8 +61,8 @@ func (s *State) fdWith(n uint32, need rights) (*descriptor, Errno) {
 }
 
 // file returns descriptor n and its handle if it is a regular file with all the rights of need. A directory is
-// ISDIR, a standard stream the given error.
-func (s *State) file(n uint32, need rights, stdio Errno) (*descriptor, *vfs.Handle, Errno) {
+// ISDIR, a standard stream SPIPE.
+func (s *State) file(n uint32, need rights) (*descriptor, *vfs.Handle, Errno) {
 	d, errno := s.fd(n)
 	if errno != ErrnoSuccess {
 		return nil, nil, errno
@@ -72,7 +72,7 @@ func (s *State) file(n uint32, need rights, stdio Errno) (*descriptor, *vfs.Hand
 	case kindDir:
 		return nil, nil, ErrnoIsdir
 	default:
-		return nil, nil, stdio
+		return nil, nil, ErrnoSpipe
 	}
 	if missing := need &^ d.rights; missing != 0 {
 		return nil, nil, lacking(missing)
