@@ -116,3 +116,10 @@ func (ns *Namespace) Listed() int {
 	}
 	return n
 }
+
+// stored counts anew what the chunks and the tree above them take.
+func (d *fileData) stored() int64 {
+	n := int64(d.rest.nodes) * treeNodeBytes
+	d.each(func(_ uint64, c *chunk) bool { n += int64(len(c.b)); return true })
+	return n
+}

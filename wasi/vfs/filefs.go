@@ -55,19 +55,21 @@ type section struct {
 }
 
 func (s *section) ReadAt(p []byte, off int64) (int, error) {
-	rest := s.stat.Size - off
+	return readUpTo(s.stat.Size-off, p, func(p []byte) (int, error) { return s.r.ReadAt(p, s.base+off) })
+}
+
+// readUpTo fills p with one call of read, which is given no more than the rest of the file; io.EOF where that is less
+// than p.
+func readUpTo(rest int64, p []byte, read func(p []byte) (int, error)) (int, error) {
 	if rest <= 0 {
 		return 0, io.EOF
 	}
-	short := int64(len(p)) > rest
-	if short {
-		p = p[:rest]
-	}
-	n, err := s.r.ReadAt(p, s.base+off)
+	want := p[:min(int64(len(p)), rest)]
+	n, err := read(want)
 	switch {
-	case n < len(p):
+	case n < len(want):
 		return n, readError(err)
-	case short:
+	case n < len(p):
 		return n, io.EOF
 	}
 	return n, nil

@@ -42,7 +42,7 @@ type stepper interface {
 	step(off int64) (bool, error)
 }
 
-// maxListed bounds the entries of all listings that a namespace keeps for its open folders. Each takes 40
+// maxListed bounds the entries of all listings that a namespace keeps for its open folders. Each takes 32
 // bytes and its name.
 const maxListed = 1 << 18
 

@@ -1,8 +1,6 @@
 package vfs
 
-import (
-	"os"
-)
+import "os"
 
 // maxHostFolders is the number of folders that a HostDir keeps open to find names faster, besides those that
 // handles need. There may be a thousand HostDirs.
@@ -99,7 +97,7 @@ func (h *HostDir) use(n *hostNode) {
 	if n == h.top || n == h.newest {
 		return
 	}
-	h.unlink(n)
+	h.dequeue(n)
 	if n.prev = h.newest; n.prev != nil {
 		n.prev.next = n
 	} else {
@@ -109,7 +107,7 @@ func (h *HostDir) use(n *hostNode) {
 	for o := h.oldest; o != nil && h.opened > maxHostFolders; {
 		next := o.next
 		if o.users == 0 {
-			h.unlink(o)
+			h.dequeue(o)
 			_ = o.root.Close()
 			o.root = nil
 			h.opened--
@@ -121,8 +119,8 @@ func (h *HostDir) use(n *hostNode) {
 	}
 }
 
-// unlink takes n out of the list of open folders, if it is there. Preconditions: mu is held.
-func (h *HostDir) unlink(n *hostNode) {
+// dequeue takes n out of the list of open folders, if it is there. Preconditions: mu is held.
+func (h *HostDir) dequeue(n *hostNode) {
 	switch {
 	case n.prev != nil:
 		n.prev.next = n.next

@@ -49,13 +49,6 @@ func (d *fileData) each(f func(i uint64, c *chunk) bool) {
 	d.rest.each(f)
 }
 
-// stored counts what the chunks and the tree above them take.
-func (d *fileData) stored() int64 {
-	n := int64(d.rest.nodes) * treeNodeBytes
-	d.each(func(_ uint64, c *chunk) bool { n += int64(len(c.b)); return true })
-	return n
-}
-
 // roomFor rounds the length of a chunk up to a size class: eight steps for each doubling, at least 64 bytes.
 func roomFor(n int) int {
 	if n <= 64 {

@@ -1,8 +1,6 @@
 package vfs
 
-import (
-	"io"
-)
+import "io"
 
 // memFile is an open file of a memFS.
 type memFile struct {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Kinds that only an overlay's memory holds; they are never shown.
-const kindWhiteout Kind = 255 // the name below is deleted
+// kindWhiteout is held by the memory of an overlay only, and never shown: the name in the layer below is deleted.
+const kindWhiteout Kind = 255
 
 const (
 	rootIno  = 1
@@ -154,6 +154,19 @@ func (m *memFS) folder(n Node) (*inode, error) {
 		return nil, ErrNotDir
 	}
 	return nd, nil
+}
+
+// entry returns a folder and its entry of a name.
+func (m *memFS) entry(n Node, name string) (*inode, dirent, error) {
+	d, err := m.folder(n)
+	if err != nil {
+		return nil, dirent{}, err
+	}
+	e, ok := d.dir.get(name)
+	if !ok {
+		return nil, dirent{}, ErrNotExist
+	}
+	return d, e, nil
 }
 
 // spot returns the folder n, ready to be changed, for a new name in it.

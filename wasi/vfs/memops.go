@@ -1,8 +1,6 @@
 package vfs
 
-import (
-	"slices"
-)
+import "slices"
 
 // Root implements FS.
 func (m *memFS) Root() (Node, Kind) { return Node{ID: rootIno}, KindDir }
@@ -12,13 +10,9 @@ func (m *memFS) ReadOnly() bool { return false }
 
 // Lookup implements FS.
 func (m *memFS) Lookup(dir Node, name string) (Node, Kind, error) {
-	d, err := m.folder(dir)
+	_, e, err := m.entry(dir, name)
 	if err != nil {
 		return Node{}, 0, err
-	}
-	e, ok := d.dir.get(name)
-	if !ok {
-		return Node{}, 0, ErrNotExist
 	}
 	return Node{ID: e.ino}, e.kind, nil
 }
@@ -213,13 +207,9 @@ func (m *memFS) Link(n Node, dir Node, name string) error {
 
 // Unlink implements FS.
 func (m *memFS) Unlink(dir Node, name string) error {
-	d, err := m.folder(dir)
+	d, e, err := m.entry(dir, name)
 	if err != nil {
 		return err
-	}
-	e, ok := d.dir.get(name)
-	if !ok {
-		return ErrNotExist
 	}
 	if e.kind == KindDir {
 		return ErrIsDir
@@ -231,13 +221,9 @@ func (m *memFS) Unlink(dir Node, name string) error {
 
 // Rmdir implements FS.
 func (m *memFS) Rmdir(dir Node, name string) error {
-	d, err := m.folder(dir)
+	d, e, err := m.entry(dir, name)
 	if err != nil {
 		return err
-	}
-	e, ok := d.dir.get(name)
-	if !ok {
-		return ErrNotExist
 	}
 	if e.kind != KindDir {
 		return ErrNotDir
@@ -253,13 +239,9 @@ func (m *memFS) Rmdir(dir Node, name string) error {
 
 // Rename implements FS.
 func (m *memFS) Rename(dir Node, name string, newDir Node, newName string) error {
-	d, err := m.folder(dir)
+	d, e, err := m.entry(dir, name)
 	if err != nil {
 		return err
-	}
-	e, ok := d.dir.get(name)
-	if !ok {
-		return ErrNotExist
 	}
 	nd := m.table.get(e.ino)
 	to, err := m.folder(newDir)

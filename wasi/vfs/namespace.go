@@ -459,10 +459,10 @@ func (ns *Namespace) Readlink(at *Handle, p Path) (string, error) {
 	return ns.mounts[pl.at.mount].fs.Readlink(pl.at.node)
 }
 
-// Usage is what the memory parts of the sandbox hold now, and Peak is the most of it that they have held since the namespace was made.
+// Usage is what the memory parts of the sandbox hold now, without what the template made.
 func (ns *Namespace) Usage() Usage { return ns.mem.used.beyond(ns.template.mem.used) }
 
-// Peak is described at Usage.
+// Peak is the most that Usage was since the namespace was made, bytes and inodes each for itself.
 func (ns *Namespace) Peak() Usage { return ns.mem.most().beyond(ns.template.mem.used) }
 
 // ChangedMounts are the paths of the mounts in which something was to be changed and could be, were it only for a while.

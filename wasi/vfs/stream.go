@@ -42,32 +42,17 @@ func (s *stream) step(off int64) (bool, error) {
 
 // ReadAt implements File.
 func (s *stream) ReadAt(p []byte, off int64) (int, error) {
-	rest := s.stat.Size - off
-	if rest <= 0 {
-		return 0, io.EOF
-	}
-	for {
-		near, err := s.step(off)
-		if err != nil {
+	for near := false; !near; {
+		var err error
+		if near, err = s.step(off); err != nil {
 			return 0, err
 		}
-		if near {
-			break
-		}
 	}
-	short := int64(len(p)) > rest
-	if short {
-		p = p[:rest]
-	}
-	n, err := io.ReadFull(s.r, p)
-	s.pos += int64(n)
-	switch {
-	case n < len(p):
-		return n, readError(err)
-	case short:
-		return n, io.EOF
-	}
-	return n, nil
+	return readUpTo(s.stat.Size-off, p, func(p []byte) (int, error) {
+		n, err := io.ReadFull(s.r, p)
+		s.pos += int64(n)
+		return n, err
+	})
 }
 
 // Stat implements File.

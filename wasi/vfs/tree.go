@@ -122,12 +122,11 @@ func (t *tree[T]) set(gen uint64, i uint64, v *T) {
 		}
 		n = n.kids[s]
 	}
-	if s := slot(0, i); n.vals[s] == nil {
+	s := slot(0, i)
+	if n.vals[s] == nil {
 		n.used++
-		n.vals[s] = v
-	} else {
-		n.vals[s] = v
 	}
+	n.vals[s] = v
 }
 
 // own returns n if it is of this generation, else a copy that is.
