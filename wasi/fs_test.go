@@ -1132,36 +1132,6 @@ func TestRestoreDescriptorsRefuses(t *testing.T) {
 	}
 }
 
-func TestFork(t *testing.T) {
-	ns := newNamespace(t, vfs.Options{})
-	g := newFiles(t, Config{FS: ns})
-	g.create("file", "0123456789")
-	fd := g.open("file", 0, 0)
-	g.seek(fd, 4, whenceStart)
-	g.want(ErrnoSuccess, "fd_close", 0)
-
-	clone, err := ns.Clone(vfs.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer clone.Close()
-	f := newFiles(t, Config{FS: clone})
-	forked, err := g.s.Fork(Config{FS: clone})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer forked.Close()
-	f.ctx = WithState(f.ctx, forked)
-	f.write(fd, "fork")
-	g.write(fd, "orig")
-	if got := f.content("file"); got != "0123fork89" {
-		t.Errorf("in the fork: %q", got)
-	}
-	if got := g.content("file"); got != "0123orig89" {
-		t.Errorf("in the original: %q", got)
-	}
-}
-
 func TestRenew(t *testing.T) {
 	var first, second bytes.Buffer
 	g := newFiles(t, Config{Args: []string{"one"}, Stdout: &first})
@@ -1216,8 +1186,5 @@ func TestCloseIsIdempotent(t *testing.T) {
 	g.want(ErrnoBadf, "fd_read", fd, g.iov(600, 1), 1, resultOff)
 	if _, err := g.s.OpenDescriptors(); err == nil {
 		t.Error("described after it was closed")
-	}
-	if _, err := g.s.Fork(Config{}); err == nil {
-		t.Error("forked after it was closed")
 	}
 }

@@ -37,13 +37,11 @@ var typeNames = [...]string{
 	kindDir:    "dir",
 }
 
-var errClosed = errors.New("wasi: state is closed")
-
 // OpenDescriptors describes what differs from a fresh State of the same Config: what the guest has opened, moved
 // or closed. It opens and changes nothing.
 func (s *State) OpenDescriptors() ([]Descriptor, error) {
 	if s.closed {
-		return nil, errClosed
+		return nil, errors.New("wasi: state is closed")
 	}
 	var list []Descriptor
 	for n := range max(len(s.fds), initialCount(s)) {
@@ -186,42 +184,4 @@ func (s *State) restore(in *Descriptor) error {
 		s.set(in.FD, d)
 	}
 	return nil
-}
-
-// Fork returns a State for cfg whose table is a copy of s's, over cfg.FS, which is s's file system or a clone of
-// it: the same numbers, offsets, flags and rights. cfg.Preopens must be those of s. What a clone does not have any
-// more is STALE.
-func (s *State) Fork(cfg Config) (*State, error) {
-	if s.closed {
-		return nil, errClosed
-	}
-	f, err := New(cfg)
-	if err != nil {
-		return nil, err
-	}
-	if s.open > f.openFiles {
-		f.Close()
-		return nil, fmt.Errorf("wasi: %d descriptors to fork, but a cap of %d", s.open, f.openFiles)
-	}
-	for n := range f.fds {
-		if f.fds[n].kind != kindClosed {
-			if err := f.unset(uint32(n)); err != nil {
-				f.Close()
-				return nil, err
-			}
-		}
-	}
-	f.fds = append(f.fds[:0], s.fds...)
-	for n := range f.fds {
-		d := &f.fds[n]
-		d.held = false
-		if d.handle == nil {
-			continue
-		}
-		if d.handle, err = cfg.FS.Rebind(d.handle); err != nil {
-			d.handle, d.lost = nil, true
-		}
-	}
-	f.lowest, f.open = s.lowest, s.open
-	return f, nil
 }

@@ -61,10 +61,3 @@ func (deviceFile) Truncate(int64) error                        { return nil }
 func (deviceFile) Allocate(int64, int64) error                 { return nil }
 func (deviceFile) Sync(bool) error                             { return nil }
 func (deviceFile) Close() error                                { return nil }
-
-func (f deviceFile) Dup(fs FS) (File, error) {
-	if d, ok := fs.(DeviceFS); !ok || d.Device != f.device {
-		return nil, ErrStale
-	}
-	return f, nil
-}

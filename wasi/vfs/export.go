@@ -152,7 +152,7 @@ func (e *exporter) inode(nd *inode) {
 
 // Import reads what Export wrote, for namespaces of this template, which must have the same overlay mounts.
 // The stream is not trusted: it is checked for being a tree of files that this package could have made, and
-// may hold no more than the quota in o. Files without a name are kept: see OpenInode and Sweep. It may read
+// may hold no more than the quota in o. Files without a name are kept as far as [Template.FromSnapshot]. It may read
 // past the snapshot, unless r is a bufio.Reader with a buffer of 64 KiB.
 //
 // Errors: ErrFormat, ErrNoSpace or ErrQuotaInodes (over the quota), and those of r; all wrapped.

@@ -42,13 +42,12 @@ func (f *FileFS) Open(_ Node, flags OpenFlags) (File, error) {
 	if flags&(OpenWrite|OpenTruncate) != 0 {
 		return nil, ErrReadOnly
 	}
-	return &section{fs: f, r: f.r, stat: f.stat}, nil
+	return &section{r: f.r, stat: f.stat}, nil
 }
 
 // section is an open file that is a part of a ReaderAt: reading it copies straight from there.
 type section struct {
 	readOnlyFile
-	fs   FS
 	r    io.ReaderAt
 	base int64
 	stat Stat
@@ -76,13 +75,6 @@ func readUpTo(rest int64, p []byte, read func(p []byte) (int, error)) (int, erro
 }
 
 func (s *section) Stat() (Stat, error) { return s.stat, nil }
-
-func (s *section) Dup(fs FS) (File, error) {
-	if fs != s.fs {
-		return nil, ErrStale
-	}
-	return s, nil // it has no state
-}
 
 func (s *section) Close() error { return nil }
 

@@ -139,9 +139,6 @@ type File interface {
 	Allocate(off, n int64) error
 	// Sync brings data (and unless dataOnly all else) to stable storage, if the FS has any.
 	Sync(dataOnly bool) error
-	// Dup returns a second File for the same file in fs, which is the FS it was opened in or a clone of that.
-	// ErrStale if it is not there.
-	Dup(fs FS) (File, error)
 	Close() error
 }
 

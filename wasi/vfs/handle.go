@@ -316,32 +316,3 @@ func (h *Handle) Close() error {
 	}
 	return h.file.Close()
 }
-
-// Rebind returns a new handle in ns for the file that h refers to, with the same flags and path. h belongs to
-// ns, or to a namespace that was as ns was when h was opened or later (ns is its clone, or has been restored
-// to its snapshot): files are found again by their numbers. A checkpoint that is to bring back descriptors which the
-// guest may close meanwhile keeps handles of its own that it made this way. Errors: ErrStale (ns has no such file).
-func (ns *Namespace) Rebind(h *Handle) (*Handle, error) {
-	if h.ns == nil || ns.closed || h.ns.template != ns.template {
-		return nil, ErrBadHandle
-	}
-	n := &Handle{ns: ns, kind: h.kind, flags: h.flags, mount: h.mount, path: h.path}
-	fs := ns.mounts[h.mount].fs
-	if h.kind == KindDir {
-		n.stack = append([]pos(nil), h.stack...)
-		if err := fs.Hold(h.top().node); err != nil {
-			if err == ErrNotExist {
-				err = ErrStale
-			}
-			return nil, err
-		}
-	} else {
-		f, err := h.file.Dup(fs)
-		if err != nil {
-			return nil, err
-		}
-		n.file = f
-	}
-	ns.adopt(n)
-	return n, nil
-}

@@ -27,7 +27,7 @@ type HostDir struct {
 	grow    *budget // bytes, used up by payments
 	names   *budget
 	// borrower is the last file for which a loan was made, nil if there was none since it was recalled.
-	borrower atomic.Pointer[sharedFile]
+	borrower atomic.Pointer[hostFile]
 
 	mu     sync.Mutex
 	paid   map[hostID]*payment  // for files; without a bound on growth none
@@ -296,8 +296,7 @@ func (h *HostDir) openRegular(root *os.Root, name string, flags OpenFlags, creat
 	if err == nil && st.Kind != KindRegular {
 		err = ErrAccess
 	}
-	f := &hostFile{&sharedFile{fs: h, f: file, fd: hostFDOf(file), id: id}}
-	f.users.Store(1)
+	f := &hostFile{fs: h, f: file, fd: hostFDOf(file), id: id}
 	if err == nil && h.grow != nil {
 		err = f.join(st.Size, removals)
 	}

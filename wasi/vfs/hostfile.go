@@ -5,22 +5,18 @@ import (
 	"math"
 	"os"
 	"runtime"
-	"sync/atomic"
 	"syscall"
 )
 
-// sharedFile is an open file of the host; Dup shares it. inode and paid are nil when growth has no bound.
-type sharedFile struct {
+// hostFile is an open file of the host. inode and paid are nil when growth has no bound.
+type hostFile struct {
 	fs    *HostDir
 	f     *os.File
 	fd    hostFD // of f
 	id    hostID
 	inode *hostInode
 	paid  *payment
-	users atomic.Int32
 }
-
-type hostFile struct{ *sharedFile }
 
 // maxTransfer bounds a single system call, since some systems take no more than 2^31-1 bytes.
 const maxTransfer = 1 << 30
@@ -148,7 +144,7 @@ func (f *hostFile) unpay(n int64) {
 }
 
 // size asks for the size of the file.
-func (f *sharedFile) size() (int64, error) {
+func (f *hostFile) size() (int64, error) {
 	size, err := f.fd.size()
 	runtime.KeepAlive(f.f)
 	return size, hostError(err)
@@ -237,18 +233,7 @@ func (f *hostFile) resize(to func(old int64) int64, change func(old int64) error
 
 func (f *hostFile) Sync(bool) error { return hostError(f.f.Sync()) }
 
-func (f *hostFile) Dup(fs FS) (File, error) {
-	if fs != FS(f.fs) {
-		return nil, ErrStale
-	}
-	f.users.Add(1)
-	return &hostFile{f.sharedFile}, nil
-}
-
 func (f *hostFile) Close() error {
-	if f.users.Add(-1) > 0 {
-		return nil
-	}
 	if f.paid != nil {
 		f.endLoan()
 	}

@@ -101,7 +101,7 @@ func (f *hostFile) borrow(size int64) {
 		f.fs.grow.give(got)
 		return
 	}
-	if !f.fs.borrower.CompareAndSwap(nil, f.sharedFile) && f.fs.borrower.Load() != f.sharedFile {
+	if !f.fs.borrower.CompareAndSwap(nil, f) && f.fs.borrower.Load() != f {
 		f.fs.grow.give(n) // of two loans recall would know one
 		return
 	}
@@ -124,7 +124,7 @@ func (h *HostDir) recall(paid *payment) {
 }
 
 // ask asks for the size, which ends a loan. Without an answer the loan stays paid. Preconditions: inode.mu is held.
-func (f *sharedFile) ask() (int64, error) {
+func (f *hostFile) ask() (int64, error) {
 	size, err := f.size()
 	if err != nil {
 		f.inode.loan = loan{}
@@ -199,7 +199,7 @@ func (f *hostFile) endLoan() {
 	if f.inode.loan.to == f.paid {
 		_, _ = f.ask()
 	}
-	f.fs.borrower.CompareAndSwap(f.sharedFile, nil)
+	f.fs.borrower.CompareAndSwap(f, nil)
 }
 
 // leave ends what join began, after the file was closed.

@@ -12,7 +12,7 @@ import (
 // a system call takes up to a tenth of their time.
 //
 // That nobody closes the file in the middle of one is thus not seen to by os.File, but by this package: a File belongs to
-// one goroutine at a time, and the last of those that share a descriptor closes it.
+// one goroutine at a time.
 type hostFD int
 
 func hostFDOf(f *os.File) hostFD { return hostFD(f.Fd()) }

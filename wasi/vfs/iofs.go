@@ -132,26 +132,17 @@ func (f *IOFS) openPath(p string) (File, error) {
 	st := ioStat(p, fi)
 	switch r := file.(type) {
 	case io.ReaderAt:
-		return &ioFile{section{fs: f, r: r, stat: st}, f, p, file}, nil
+		return &ioFile{section{r: r, stat: st}, file}, nil
 	case io.ReadSeeker:
-		return &ioFile{section{fs: f, r: seekReader{r}, stat: st}, f, p, file}, nil
+		return &ioFile{section{r: seekReader{r}, stat: st}, file}, nil
 	}
-	return &stream{fs: f, stat: st, r: file, open: func() (io.ReadCloser, error) { return f.fsys.Open(p) }}, nil
+	return &stream{stat: st, r: file, open: func() (io.ReadCloser, error) { return f.fsys.Open(p) }}, nil
 }
 
 // ioFile is an open file of an fs.FS that can be read at any offset.
 type ioFile struct {
 	section
-	fsys *IOFS
-	path string
 	file fs.File
-}
-
-func (f *ioFile) Dup(fs FS) (File, error) {
-	if fs != f.fs {
-		return nil, ErrStale
-	}
-	return f.fsys.openPath(f.path)
 }
 
 func (f *ioFile) Close() error { return hostError(f.file.Close()) }

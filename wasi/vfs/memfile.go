@@ -80,15 +80,6 @@ func (f *memFile) Allocate(off, n int64) error {
 
 func (f *memFile) Sync(bool) error { return nil }
 
-func (f *memFile) Dup(fs FS) (File, error) {
-	m, ok := fs.(*memFS)
-	if !ok || m.table.get(f.ino) == nil {
-		return nil, ErrStale
-	}
-	m.hold(f.ino)
-	return &memFile{m, f.ino}, nil
-}
-
 func (f *memFile) Close() error {
 	f.fs.release(f.ino)
 	return nil

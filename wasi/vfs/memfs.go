@@ -95,10 +95,12 @@ func (m *memFS) configure(o Options, base Usage) {
 	}
 }
 
-// clone returns a file system with the state s, with settings of its own.
+// clone returns a file system with the state s, but for files without a name, and with settings of its own.
 func (s *memState) clone(next uint64, o Options, base Usage) *memFS {
 	m := &memFS{memState: *s, gen: newGen(), next: next}
 	m.configure(o, base)
+	m.sweep()
+	m.peak = Usage{}
 	return m
 }
 

@@ -327,8 +327,7 @@ func TestQuotaRandom(t *testing.T) {
 					ok(t, ns.Restore(snaps[r.IntN(len(snaps))]))
 				}
 			case 2:
-				clone := must(ns.Clone(vfs.Options{Bytes: 300_000, Inodes: 30}))
-				clone.Sweep()
+				clone := must(template.FromSnapshot(ns.Snapshot(), vfs.Options{Bytes: 300_000, Inodes: 30}))
 				if err := clone.Recount(); err != nil {
 					t.Fatalf("clone: %v", err)
 				}
@@ -435,10 +434,10 @@ func TestRestoreHandles(t *testing.T) {
 	must(kept.WriteAt([]byte("before"), 0))
 	gone := openFile(t, ns, "/data/gone", rwc)
 	must(gone.WriteAt([]byte("unlinked before"), 0))
+	gone2 := openFile(t, ns, "/data/gone", vfs.OpenRead)
 	ok(t, ns.Unlink(nil, vfs.MustPath("/data/gone")))
 	dir := openFile(t, ns, "/data", vfs.OpenDirectory)
-	ownDir := must(ns.Rebind(dir))
-	own := must(ns.Rebind(gone)) // as a checkpoint keeps it
+	dir2 := openFile(t, ns, "/data", vfs.OpenDirectory)
 	snap := ns.Snapshot()
 
 	must(kept.WriteAt([]byte("after the snapshot"), 0))
@@ -458,7 +457,7 @@ func TestRestoreHandles(t *testing.T) {
 	if st := must(kept.Stat()); st.Nlink != 1 || st.Size != 6 {
 		t.Errorf("kept: %+v", st)
 	}
-	if got := text(own); got != "unlinked before" {
+	if got := text(gone2); got != "unlinked before" {
 		t.Errorf("a file without a name reads %q", got)
 	}
 	if got := text(late); got != vfs.ErrStale.Error() {
@@ -480,10 +479,10 @@ func TestRestoreHandles(t *testing.T) {
 	if got := text(late); got != vfs.ErrStale.Error() {
 		t.Errorf("a later file reads %q", got)
 	}
-	if list := must(ownDir.Entries(true)); len(list) != 2+11 {
+	if list := must(dir2.Entries(true)); len(list) != 2+11 {
 		t.Errorf("a folder lists %v", list)
 	}
-	for _, h := range []*vfs.Handle{kept, own, late, ownDir, lateDir} {
+	for _, h := range []*vfs.Handle{kept, gone2, late, dir2, lateDir} {
 		ok(t, h.Close())
 	}
 	recount(t, ns)
@@ -497,58 +496,43 @@ func TestRestoreHandles(t *testing.T) {
 	}
 }
 
-// TestCloneRebind moves descriptors to a fork.
-func TestCloneRebind(t *testing.T) {
+// TestFromSnapshot changes a namespace and its fork, and looks that neither changes the other.
+func TestFromSnapshot(t *testing.T) {
 	template := must(vfs.NewTemplate(vfs.Config{Layout: true, Mounts: []vfs.Mount{
-		{Path: "/h", FS: hostDir(t, filledDir(t), false)}, {Path: "/o", FS: hostDir(t, filledDir(t), false), Mode: vfs.ModeOverlay},
-		{Path: "/z", FS: filledZip(t, 8, vfs.ZipOptions{})}, {Path: "/i", FS: ioFS(t)}}}))
+		{Path: "/o", FS: hostDir(t, filledDir(t), false), Mode: vfs.ModeOverlay}}}))
 	ns := template.New(vfs.Options{})
 	defer ns.Close()
 	ok(t, ns.WriteFile("/data/f", []byte("memory")))
 	ok(t, ns.WriteFile("/o/empty", []byte("copied up")))
-	var handles []*vfs.Handle
-	for name, flags := range map[string]vfs.OpenFlags{"/data/f": vfs.OpenRead | vfs.OpenWrite, "/h/big": vfs.OpenRead, "/o/empty": vfs.OpenRead, "/o/big": vfs.OpenRead,
-		"/z/big": vfs.OpenRead, "/i/big": vfs.OpenRead, "/data": vfs.OpenDirectory, "/h/dir": vfs.OpenDirectory, "/o/dir": vfs.OpenDirectory, "/z/dir": vfs.OpenDirectory, "/": 0} {
-		handles = append(handles, openFile(t, ns, name, flags))
-	}
+	named := ns.Usage()
 	unnamed := openFile(t, ns, "/data/unnamed", rwc)
 	must(unnamed.WriteAt([]byte("no name"), 0))
 	ok(t, ns.Unlink(nil, vfs.MustPath("/data/unnamed")))
-	handles = append(handles, unnamed)
 
-	fork := must(ns.Clone(vfs.Options{}))
+	fork := must(template.FromSnapshot(ns.Snapshot(), vfs.Options{}))
 	defer fork.Close()
-	for _, h := range handles {
-		f, err := fork.Rebind(h)
-		if err != nil {
-			t.Errorf("%s: %v", h.Path(), err)
-			continue
-		}
-		if f.Path() != h.Path() || f.Kind() != h.Kind() || f.Flags() != h.Flags() || must(f.Stat()) != must(h.Stat()) {
-			t.Errorf("%s: %+v, %+v", h.Path(), must(f.Stat()), must(h.Stat()))
-		}
-		if h.Kind() == vfs.KindDir {
-			if a, b := must(h.Entries(true)), must(f.Entries(true)); fmt.Sprint(a) != fmt.Sprint(b) {
-				t.Errorf("%s: %v, %v", h.Path(), a, b)
-			}
-		} else {
-			a, err1 := io.ReadAll(io.NewSectionReader(h, 0, 1<<30))
-			b, err2 := io.ReadAll(io.NewSectionReader(f, 0, 1<<30))
-			if err1 != nil || err2 != nil || !bytes.Equal(a, b) || len(a) == 0 {
-				t.Errorf("%s: %d bytes %v, %d bytes %v", h.Path(), len(a), err1, len(b), err2)
-			}
-		}
-		ok(t, f.Close())
-	}
-	fork.Sweep()
 	recount(t, fork)
+	if u := fork.Usage(); u != named {
+		t.Errorf("the fork holds %+v, want %+v: nothing leads to the file without a name", u, named)
+	}
+	if u := fork.Peak(); u != named {
+		t.Errorf("the fork held %+v at most, want %+v", u, named)
+	}
 	ok(t, fork.WriteFile("/data/f", []byte("changed in the fork")))
-	if b := must(ns.ReadFile("/data/f", 100)); string(b) != "memory" {
-		t.Errorf("the fork changed its parent: %q", b)
+	ok(t, ns.WriteFile("/o/empty", []byte("changed later")))
+	for _, c := range []struct {
+		ns         *vfs.Namespace
+		path, want string
+	}{{ns, "/data/f", "memory"}, {fork, "/data/f", "changed in the fork"}, {ns, "/o/empty", "changed later"}, {fork, "/o/empty", "copied up"}} {
+		if b := must(c.ns.ReadFile(c.path, 100)); string(b) != c.want {
+			t.Errorf("%s: %q, want %q", c.path, b, c.want)
+		}
 	}
-	if st := must(ns.Stat(nil, vfs.MustPath("/o/dir/a"), true)); st.Size != 1 {
-		t.Errorf("%+v", st)
+	if b, err := io.ReadAll(io.NewSectionReader(unnamed, 0, 100)); string(b) != "no name" || err != nil {
+		t.Errorf("the file without a name: %q, %v", b, err)
 	}
+	ok(t, unnamed.Close())
+	recount(t, ns)
 }
 
 // TestListingMemory opens many folders and lists them all.

@@ -180,7 +180,7 @@ func TestTemplateShared(t *testing.T) {
 					}
 				}
 				m := ns.Mark()
-				clone, err := ns.Clone(vfs.Options{})
+				clone, err := template.FromSnapshot(ns.Snapshot(), vfs.Options{})
 				if err != nil {
 					t.Error(err)
 					return

@@ -214,12 +214,4 @@ func (f *sharedDirFile) Allocate(off, n int64) error {
 
 func (f *sharedDirFile) Sync(bool) error { return nil }
 
-func (f *sharedDirFile) Dup(fs FS) (File, error) {
-	d, ok := fs.(*SharedDir)
-	if !ok || d.tree != f.dir.tree {
-		return nil, ErrStale
-	}
-	return d.open(func(m *memFS) (File, error) { return f.file.Dup(m) })
-}
-
 func (f *sharedDirFile) Close() error { return f.dir.do(func(*memFS) error { return f.file.Close() }) }

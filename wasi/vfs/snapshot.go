@@ -54,38 +54,12 @@ func (ns *Namespace) Restore(s *Snapshot) error {
 
 // FromSnapshot makes an independent namespace with the files of a snapshot, which was taken of a namespace of
 // this template or imported by it. Both share what neither changes. Mounted host folders are the same folders.
-// It may be called from several goroutines at once.
+// Files that had lost their names are not in it: no handle leads to them. It may be called from several goroutines at once.
 func (t *Template) FromSnapshot(s *Snapshot, o Options) (*Namespace, error) {
 	if s.template != t {
 		return nil, errOtherTemplate
 	}
 	return t.instance(s.state.clone(s.next, o, t.mem.used), o), nil
-}
-
-// Clone is FromSnapshot of the state as it is. Handles are not copied: see Rebind; files without a name that
-// are not rebound stay until Sweep.
-func (ns *Namespace) Clone(o Options) (*Namespace, error) {
-	return ns.template.FromSnapshot(ns.Snapshot(), o)
-}
-
-// Sweep frees the files in memory that have neither a name nor a handle, as a clone or an import may have.
-func (ns *Namespace) Sweep() { ns.mem.sweep() }
-
-// OpenInode opens a regular file in memory by its number, with a name or without: a descriptor of a session
-// that was exported and imported may refer to a file that was unlinked. path is what Path will return.
-// Errors: ErrStale (no such file).
-func (ns *Namespace) OpenInode(ino uint64, path string, flags OpenFlags) (*Handle, error) {
-	nd := ns.mem.table.get(ino)
-	if nd == nil || nd.kind != KindRegular || !ns.template.memory {
-		return nil, ErrStale
-	}
-	f, err := ns.mem.Open(Node{ID: ino}, flags&(OpenRead|OpenWrite))
-	if err != nil {
-		return nil, err
-	}
-	h := &Handle{ns: ns, kind: KindRegular, flags: flags, file: f, mount: mountRoot, path: path}
-	ns.adopt(h)
-	return h, nil
 }
 
 // Same says that two snapshots hold the same files because nothing was changed between them. It may say no when

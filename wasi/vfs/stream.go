@@ -9,7 +9,6 @@ const streamStep = 4 << 20
 // earlier offset it is opened again.
 type stream struct {
 	readOnlyFile
-	fs   FS
 	open func() (io.ReadCloser, error)
 	stat Stat
 	r    io.ReadCloser // nil before the first read
@@ -57,14 +56,6 @@ func (s *stream) ReadAt(p []byte, off int64) (int, error) {
 
 // Stat implements File.
 func (s *stream) Stat() (Stat, error) { return s.stat, nil }
-
-// Dup implements File.
-func (s *stream) Dup(fs FS) (File, error) {
-	if fs != s.fs {
-		return nil, ErrStale
-	}
-	return &stream{fs: s.fs, open: s.open, stat: s.stat}, nil
-}
 
 // Close implements File.
 func (s *stream) Close() error {

@@ -68,7 +68,6 @@ func TestExportImport(t *testing.T) {
 	varied(t, ns)
 	h := openFile(t, ns, "/data/unnamed", rwc)
 	must(h.WriteAt([]byte("no name"), 0))
-	ino := must(h.Stat()).Ino
 	ok(t, ns.Unlink(nil, vfs.MustPath("/data/unnamed")))
 	b := exported(t, ns.Snapshot())
 	if len(b) > 5_000 {
@@ -82,6 +81,7 @@ func TestExportImport(t *testing.T) {
 		t.Error("exporting again gives other bytes")
 	}
 	back := must(again.FromSnapshot(s, vfs.Options{}))
+	ok(t, h.Close()) // and the file without a name, which nobody has open in the other one
 	if back.Usage() != ns.Usage() {
 		t.Errorf("usage %+v, was %+v", back.Usage(), ns.Usage())
 	}
@@ -95,18 +95,7 @@ func TestExportImport(t *testing.T) {
 			t.Errorf("%s: %+v, was %+v", name, b, a)
 		}
 	}
-	f, err := back.OpenInode(ino, "/data/unnamed", vfs.OpenRead)
-	ok(t, err)
-	if text, err := io.ReadAll(io.NewSectionReader(f, 0, 100)); string(text) != "no name" || err != nil {
-		t.Errorf("%q, %v", text, err)
-	}
 	recount(t, back)
-	ok(t, f.Close())
-	back.Sweep()
-	recount(t, back)
-	if _, err := back.OpenInode(ino, "", vfs.OpenRead); err != vfs.ErrStale {
-		t.Errorf("a swept file: %v", err)
-	}
 	runScript(t, back, "/data", "write a changed\ncat b changed\nunlink s\nrename d e\ncat e/e/f deep")
 	recount(t, back)
 }
@@ -173,7 +162,6 @@ func FuzzImport(f *testing.F) {
 			return
 		}
 		ns := must(template.FromSnapshot(s, o))
-		ns.Sweep()
 		if err := ns.Recount(); err != nil {
 			t.Fatal(err)
 		}

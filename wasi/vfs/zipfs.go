@@ -255,9 +255,9 @@ func (z *ZipFS) Open(n Node, flags OpenFlags) (File, error) {
 	case e.file.Flags&1 != 0 || e.file.Method != zip.Store && e.file.Method != zip.Deflate:
 		return nil, ErrNotSupported // encrypted, or compressed in another way
 	case e.file.Method == zip.Store:
-		return &section{fs: z, r: z.r, base: e.data, stat: st}, nil
+		return &section{r: z.r, base: e.data, stat: st}, nil
 	}
-	s := stream{fs: z, stat: st, open: func() (io.ReadCloser, error) { return openMember(e.file) }}
+	s := stream{stat: st, open: func() (io.ReadCloser, error) { return openMember(e.file) }}
 	if z.cache.max <= 0 {
 		return &s, nil
 	}
@@ -333,13 +333,6 @@ func (f *zipFile) ReadAt(p []byte, off int64) (int, error) {
 		return n, io.EOF
 	}
 	return n, nil
-}
-
-func (f *zipFile) Dup(fs FS) (File, error) {
-	if fs != FS(f.z) {
-		return nil, ErrStale
-	}
-	return f.z.Open(Node{ID: uint64(f.id)}, OpenRead)
 }
 
 // inflate returns the bytes of a member, which the caller must not keep or change.
