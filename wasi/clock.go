@@ -41,11 +41,6 @@ type Checker interface {
 	Check(ctx context.Context) error
 }
 
-// Resolver is implemented by a Clock that is coarser than a nanosecond; clock_res_get reports its Resolution.
-type Resolver interface {
-	Resolution() time.Duration
-}
-
 var (
 	hostStart = time.Now()
 	// hostOffset is added to the time since the process started, so that the monotonic time of a run which
@@ -141,35 +136,6 @@ func (c *FixedClock) add(d time.Duration) {
 	}
 }
 
-type coarseClock struct {
-	Clock
-	step time.Duration
-}
-
-// Coarse returns c with its readings cut down to multiples of step, which takes a guest's fine timer away. Steps
-// of zero or less return c itself. Sleeps are as c's.
-func Coarse(c Clock, step time.Duration) Clock {
-	if step <= 0 {
-		return c
-	}
-	return coarseClock{c, step}
-}
-
-func (c coarseClock) Now() time.Time                  { return c.Clock.Now().Truncate(c.step) }
-func (c coarseClock) Monotonic() time.Duration        { return c.Clock.Monotonic().Truncate(c.step) }
-func (c coarseClock) Resolution() time.Duration       { return max(c.step, resolution(c.Clock)) }
-func (c coarseClock) Check(ctx context.Context) error { return check(ctx, c.Clock) }
-func (c coarseClock) Wait(ctx context.Context, ready <-chan struct{}) error {
-	return waitForInput(ctx, c.Clock, ready)
-}
-
-func resolution(c Clock) time.Duration {
-	if r, ok := c.(Resolver); ok {
-		return max(1, r.Resolution())
-	}
-	return 1
-}
-
 // check says whether a run may go on.
 func check(ctx context.Context, c Clock) error {
 	if ctx.Err() != nil {
@@ -262,13 +228,13 @@ func unixNano(t time.Time) uint64 {
 	}
 }
 
-// clockResGet implements clock_res_get: id, result offset of a timestamp.
+// clockResGet implements clock_res_get: id, result offset of a timestamp, which is one nanosecond for each clock.
 //   - EINVAL: no such clock
-func clockResGet(_ context.Context, s *State, m guestMemory, p []uint64) Errno {
+func clockResGet(_ context.Context, _ *State, m guestMemory, p []uint64) Errno {
 	if uint32(p[0]) > clockThread {
 		return ErrnoInval
 	}
-	return m.putUint64(uint32(p[1]), uint64(resolution(s.clock)))
+	return m.putUint64(uint32(p[1]), 1)
 }
 
 // clockTimeGet implements clock_time_get: id, precision (not used), result offset of a timestamp.
