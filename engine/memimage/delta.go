@@ -68,9 +68,6 @@ func (d *Delta) Bytes() uint64 { return d.pages * hostPage }
 // Size is the size of the memory in bytes.
 func (d *Delta) Size() uint64 { return d.size }
 
-// Image is what the delta is beyond.
-func (d *Delta) Image() *Image { return d.image }
-
 // Each calls do with the pages of the delta in order: stretches of whole host pages at an offset of the memory.
 // The bytes must not be written, nor kept longer than the delta.
 func (d *Delta) Each(do func(offset uint64, data []byte) error) error {

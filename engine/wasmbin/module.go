@@ -239,14 +239,3 @@ func (m *Module) TableTypes() []Table {
 	}
 	return append(tables, m.Tables...)
 }
-
-// MemoryTypes returns the limits of every memory, imported ones first.
-func (m *Module) MemoryTypes() []Limits {
-	var memories []Limits
-	for i := range m.Imports {
-		if m.Imports[i].Kind == KindMemory {
-			memories = append(memories, m.Imports[i].Memory)
-		}
-	}
-	return append(memories, m.Memories...)
-}
