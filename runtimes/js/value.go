@@ -256,3 +256,15 @@ func (in *interp) arrayBuffer(v value) (offset, n uint32, ok bool) {
 	p := uint32(in.call("JS_GetArrayBuffer", uint64(in.b.Ctx), uint64(in.b.Cell), uint64(v)))
 	return p, in.u32(in.b.Cell), p != 0
 }
+
+func (in *interp) atom(name string) uint32 {
+	p, temp := in.text(name)
+	if p == 0 {
+		return 0
+	}
+	a := uint32(in.call("JS_NewAtomLen", uint64(in.b.Ctx), uint64(p), uint64(len(name))))
+	if temp {
+		in.release(p)
+	}
+	return a
+}
