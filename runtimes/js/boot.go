@@ -21,7 +21,7 @@ type boot struct {
 	Ctx     uint32 // JSContext *
 
 	// Scratch is a buffer of scratchSize bytes for text on its way in, Cell takes out parameters, Args
-	// arguments. Names is where the file name of a turn is put.
+	// arguments. Name is where the file name of a turn is put.
 	Scratch, Cell, Args, Name uint32
 	// Tracing is the address of a byte that is 1 while the interpreter writes the stack of an error, when it begins no other.
 	Tracing uint32
@@ -76,7 +76,7 @@ var guestFuncs = []string{
 	"jsonModule", "commonModule", // (text or file, file) -> the source of an ES module
 	"reword",      // (error, frames) gives a new error Node's message; see opTrace
 	"whereabouts", // () -> JSON of what a stopped program was doing
-	"reveal",      // (names, parted by spaces) makes names of Node's global; see nodenames.go
+	"reveal",      // (names, separated by spaces) makes names of Node's global; see nodenames.go
 	"callTool",    // (name, ...arguments) calls a tool -> promise
 	"toolReply",   // (name, reply of opTool) -> promise of what it says
 	"moduleName",  // (file, stamp) -> the name of the file as it is now
