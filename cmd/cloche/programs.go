@@ -1,0 +1,93 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/cloche-dev/cloche/engine"
+)
+
+// program is one text to run.
+type program struct {
+	name     string // in tracebacks; "" for the engine's choice
+	language string
+	code     string
+	shows    bool // print the value of the last expression
+}
+
+// programs reads what is to run, and finds out its language.
+func (c *runCmd) programs(stdin io.Reader) ([]program, error) {
+	if c.Receipt != "" && c.Session {
+		return nil, usagef("--receipt is for a run in a fresh sandbox, not for --session")
+	}
+	if c.Code != nil {
+		if len(c.File) > 0 {
+			return nil, usagef("-c and FILE exclude each other")
+		}
+		return []program{{language: c.languageOf(""), code: *c.Code, shows: true}}, nil
+	}
+	files := c.File
+	if len(files) == 0 {
+		files = []string{"-"}
+	}
+	if len(files) > 1 && !c.Session {
+		return nil, usagef("%d files are given: only --session runs more than one; arguments of the program are given with --arg", len(files))
+	}
+	var programs []program
+	stdinUsed := c.Stdin == "-"
+	for _, name := range files {
+		p := program{language: c.languageOf(name), shows: c.Session}
+		if name == "-" {
+			if stdinUsed {
+				return nil, usagef("standard input is asked for twice")
+			}
+			stdinUsed = true
+			b, err := io.ReadAll(stdin)
+			if err != nil {
+				return nil, fmt.Errorf("read the program: %w", err)
+			}
+			p.code = string(b)
+		} else {
+			b, err := os.ReadFile(name)
+			if err != nil {
+				return nil, usageError{fmt.Errorf("read the program: %w", err)}
+			}
+			p.code, p.name = string(b), filepath.Base(name)
+		}
+		programs = append(programs, p)
+	}
+	if c.Session {
+		for _, p := range programs[1:] {
+			if runtimeName(p.language) != runtimeName(programs[0].language) {
+				return nil, usagef("a session has one language: %s is not %s", p.language, programs[0].language)
+			}
+		}
+	}
+	return programs, nil
+}
+
+var languages = map[string]string{
+	".py": engine.Python, ".js": engine.JavaScript, ".mjs": engine.JavaScript, ".cjs": engine.JavaScript,
+	".ts": engine.TypeScript, ".mts": engine.TypeScript, ".cts": engine.TypeScript, ".tsx": engine.TypeScript, ".jsx": engine.TypeScript,
+}
+
+func (c *runCmd) languageOf(file string) string {
+	if c.Lang != "" {
+		return c.Lang
+	}
+	if l, ok := languages[strings.ToLower(filepath.Ext(file))]; ok {
+		return l
+	}
+	return engine.Python
+}
+
+// runtimeName is the interpreter of a language.
+func runtimeName(language string) string {
+	if language == engine.TypeScript {
+		return engine.JavaScript
+	}
+	return language
+}
