@@ -74,8 +74,8 @@ type snapshots struct {
 	mu   sync.Mutex
 	all  map[string]*snapshot
 	held map[*Key]int // there, or being made
-	// importing are the keys that send one. It is held in memory whole, so each key sends one at a time.
-	importing map[*Key]bool
+	// moving are the keys that send or fetch one. It is held in memory whole, so each key does so with one at a time.
+	moving map[*Key]bool
 }
 
 // maxSnapshots is how many a key may have, and maxForks how many sessions one request makes.
@@ -85,7 +85,7 @@ const (
 )
 
 func newSnapshots() *snapshots {
-	return &snapshots{all: map[string]*snapshot{}, held: map[*Key]int{}, importing: map[*Key]bool{}}
+	return &snapshots{all: map[string]*snapshot{}, held: map[*Key]int{}, moving: map[*Key]bool{}}
 }
 
 // enter takes one of the key's places; leave gives it back.
@@ -107,21 +107,21 @@ func (r *snapshots) leave(k *Key) {
 	}
 }
 
-// beginImport is false while the key sends another one. Who began says endImport.
-func (r *snapshots) beginImport(k *Key) bool {
+// move notes that the key sends or fetches one, and fails while it does so with another. Who moves says moved.
+func (r *snapshots) move(k *Key) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.importing[k] {
-		return false
+	if r.moving[k] {
+		return tooMany("this key is sending or fetching another snapshot")
 	}
-	r.importing[k] = true
-	return true
+	r.moving[k] = true
+	return nil
 }
 
-func (r *snapshots) endImport(k *Key) {
+func (r *snapshots) moved(k *Key) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.importing, k)
+	delete(r.moving, k)
 }
 
 func (r *snapshots) add(k *Key, session string, sn *engine.Snapshot, metadata map[string]string) (SnapshotInfo, error) {
@@ -255,6 +255,10 @@ func (s *Server) exportSnapshot(x *exchange, c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := s.snapshots.move(x.key); err != nil {
+		return err
+	}
+	defer s.snapshots.moved(x.key)
 	eng, err := sn.engine(s.cfg.Engine)
 	if err != nil {
 		return err
@@ -283,10 +287,10 @@ func (s *Server) importSnapshot(x *exchange, _ echo.Context) error {
 		return err
 	}
 	defer s.work.Done()
-	if !s.snapshots.beginImport(x.key) {
-		return tooMany("this key is sending another snapshot")
+	if err := s.snapshots.move(x.key); err != nil {
+		return err
 	}
-	defer s.snapshots.endImport(x.key)
+	defer s.snapshots.moved(x.key)
 	body, err := x.upload(maxImport)
 	if err != nil {
 		return err

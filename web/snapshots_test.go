@@ -3,8 +3,10 @@ package web_test
 import (
 	"context"
 	"crypto/rand"
+	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cloche-dev/cloche/engine"
 	"github.com/cloche-dev/cloche/web"
@@ -73,6 +75,27 @@ func TestForkAndSnapshot(t *testing.T) {
 			s.do("DELETE", "/v1/sessions/"+sn.ID, nil)
 		}
 	}
+}
+
+// TestSnapshotsMoveOneByOne: each that is fetched is held in memory whole, for as long as its client takes.
+func TestSnapshotsMoveOneByOne(t *testing.T) {
+	s := serve(t, nil)
+	p := s.session(object{"language": "javascript"})
+	s.execute(p+"/execute", object{"code": "const much = require('crypto').randomBytes(24 << 20)"}, "ok")
+	var info web.SnapshotInfo
+	s.do("POST", p+"/snapshots", nil).must(201, &info)
+	fetch := "/v1/snapshots/" + info.ID + "/export"
+	slow, err := http.DefaultClient.Do(s.request("GET", fetch, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.do("GET", fetch, nil).mustFail(429, "too_many_requests", "another snapshot")
+	s.do("POST", "/v1/snapshots/import", "x").mustFail(429, "too_many_requests", "another snapshot")
+	slow.Body.Close() // which its server notices
+	for s.do("POST", "/v1/snapshots/import", "x").status == 429 {
+		time.Sleep(time.Millisecond)
+	}
+	s.do("GET", fetch, nil).must(200, nil)
 }
 
 func TestRollbackAndHistory(t *testing.T) {
