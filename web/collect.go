@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/cloche-dev/cloche/engine"
@@ -16,7 +17,12 @@ const (
 	maxCollected      = 256      // files
 	maxCollectedBytes = 32 << 20 // of all of them
 	maxWalked         = 20_000   // names that are looked at
+	maxPattern        = 1 << 10  // bytes
+	maxMatching       = 20 << 20 // steps, see matcher: about a second
 )
+
+// anyFolders is a part of a pattern that stands for any number of folders.
+const anyFolders = "**"
 
 // checkPatterns says whether patterns are well formed. A pattern is a path below /data whose parts may hold * ? and
 // [a-z]; a part that is ** stands for any number of folders. An absolute one starts at the root.
@@ -25,6 +31,9 @@ func checkPatterns(patterns []string) error {
 		return invalidf("collect has %d patterns, at most %d are looked for", len(patterns), maxPatterns)
 	}
 	for i, p := range patterns {
+		if len(p) > maxPattern {
+			return invalidf("collect[%d] has %d bytes, a pattern may have %d", i, len(p), maxPattern)
+		}
 		for part := range strings.SplitSeq(p, "/") {
 			if _, err := path.Match(part, ""); err != nil || p == "" {
 				return invalidf("collect[%d] is %s: it must be a pattern such as *.png or reports/**/*.csv", i, quoted(p))
@@ -79,7 +88,7 @@ func collectFiles(f *engine.Files, patterns []string) ([]FileContent, error) {
 // walkMatches calls found for each regular file that matches one of the patterns. Folders in which nothing can match
 // are not entered.
 func walkMatches(fsys fs.FS, patterns [][]string, found func(name string, size int64) error) error {
-	walked := 0
+	walked, m := 0, matcher{maxMatching}
 	return fs.WalkDir(fsys, ".", func(name string, e fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) && name == "." {
 			return fs.SkipAll
@@ -93,8 +102,11 @@ func walkMatches(fsys fs.FS, patterns [][]string, found func(name string, size i
 		parts := strings.Split(name, "/")
 		whole, part := false, false
 		for _, p := range patterns {
-			w, b := matches(p, parts)
+			w, b := m.matches(p, parts)
 			whole, part = whole || w, part || b
+		}
+		if m.left < 0 {
+			return fail(413, codeTooLarge, "collect has patterns with too many parts for that many files: use fewer or shorter ones")
 		}
 		switch {
 		case e.IsDir() && !part:
@@ -110,22 +122,31 @@ func walkMatches(fsys fs.FS, patterns [][]string, found func(name string, size i
 	})
 }
 
+// A matcher finds out which names match patterns. left is the work that it may still do: a step for each part of a name that is held
+// against a part of a pattern.
+type matcher struct{ left int }
+
 // matches says whether a name matches a pattern, and whether one below it can.
-func matches(pattern, name []string) (whole, below bool) {
-	switch {
-	case len(pattern) == 0:
-		return len(name) == 0, false
-	case pattern[0] == "**":
-		for i := 0; i <= len(name); i++ {
-			w, _ := matches(pattern[1:], name[i:])
-			whole = whole || w
+func (m *matcher) matches(pattern, name []string) (whole, below bool) {
+	at := make([]bool, len(pattern)+1) // at[i]: the first i parts of the pattern match what was looked at of the name
+	at[0] = true
+	for n := 0; ; n++ {
+		for i, p := range pattern {
+			at[i+1] = at[i+1] || at[i] && p == anyFolders // which may be none
 		}
-		return whole, true
-	case len(name) == 0:
-		return false, true
+		if n == len(name) || !slices.Contains(at, true) {
+			return at[len(pattern)], slices.Contains(at[:len(pattern)], true)
+		}
+		for i := len(pattern); i >= 0; i-- {
+			stays := i < len(pattern) && at[i] && pattern[i] == anyFolders
+			if i > 0 && at[i-1] && pattern[i-1] != anyFolders {
+				m.left--
+				at[i], _ = path.Match(pattern[i-1], name[n]) // the pattern was checked
+			} else {
+				at[i] = false
+			}
+			at[i] = at[i] || stays
+		}
+		m.left -= len(pattern)
 	}
-	if ok, _ := path.Match(pattern[0], name[0]); !ok {
-		return false, false
-	}
-	return matches(pattern[1:], name[1:])
 }

@@ -114,6 +114,8 @@ func TestBadRequests(t *testing.T) {
 		{object{"code": "1", "files": []object{{"path": "a", "content": ""}, {"path": "./a", "content": ""}}}, 400, "invalid_request", "given twice"},
 		{object{"code": "1", "env": object{"A=B": "c"}}, 400, "invalid_request", "env"},
 		{object{"code": "1", "inputs": object{"not a name": 1}}, 400, "invalid_request", "variable can have"},
+		{object{"code": "1", "collect": []string{strings.Repeat("a", 2000)}}, 400, "invalid_request", "a pattern may have"},
+		{object{"code": "import os\nfor n in range(300): os.makedirs(f'{n}/' + 'a/' * 99)", "collect": []string{strings.Repeat("**/a/", 50) + "b"}}, 413, "too_large", "too many parts"},
 		{object{"code": "1", "collect": []string{"[a"}}, 400, "invalid_request", "collect[0]"},
 		{object{"code": "1", "name": "../x.py"}, 400, "invalid_request", "plain file name"},
 		{object{"code": strings.Repeat("x", 5000)}, 413, "too_large", "larger than 4096 bytes"},

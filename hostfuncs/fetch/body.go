@@ -24,7 +24,7 @@ var errLayers = refused("ConnectionError", "the answer is compressed more than %
 // maxCodings bounds the codings of a body, as Node does.
 const maxCodings = 5
 
-// decode undoes the compression of an answer, each layer of which may have that many bytes. Of codings that are not all known none
+// decode undoes the compression of an answer, each layer of which may have that many bytes, what was sent among them. Of codings that are not all known none
 // is undone.
 func decode(h http.Header, body io.Reader, limit uint64) (r io.Reader, decoded bool, err error) {
 	codings := strings.Split(strings.ToLower(strings.Join(h.Values("Content-Encoding"), ",")), ",")
@@ -41,13 +41,11 @@ func decode(h http.Header, body io.Reader, limit uint64) (r io.Reader, decoded b
 		default:
 			return nil, false, errCoding
 		}
-		switch layers++; {
-		case layers > maxCodings:
+		if layers++; layers > maxCodings {
 			return nil, false, errLayers
-		case layers > 1:
-			body = &bounded{r: body, left: limit, limit: limit}
 		}
-		body = &lazy{body: body, open: open}
+		// What is sent is bounded too: there may be nothing in it, however much it is.
+		body = &lazy{body: &bounded{r: body, left: limit, limit: limit}, open: open}
 	}
 	return body, layers > 0, nil
 }

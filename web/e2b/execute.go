@@ -43,6 +43,7 @@ func (h *Handler) execute(w http.ResponseWriter, r *http.Request) error {
 	return c.with(r.Context(), func(s *engine.Session) error {
 		c.count++
 		out := newLines(w)
+		defer out.control.SetWriteDeadline(time.Time{})
 		out.write(map[string]any{"type": "number_of_executions", "execution_count": c.count})
 		t := engine.Turn{Code: req.Code, OnEvent: out.event}
 		if language == engine.TypeScript {
@@ -138,10 +139,13 @@ func quietly(ctx context.Context, s *engine.Session, code string) error {
 	return err
 }
 
+// writeTimeout is the time that a client has to take each line, for which its program waits.
+const writeTimeout = 30 * time.Second
+
 // lines writes an answer line by line.
 type lines struct {
-	w     http.ResponseWriter
-	flush func() error
+	w       http.ResponseWriter
+	control *http.ResponseController
 
 	mu    sync.Mutex
 	begun bool
@@ -150,7 +154,7 @@ type lines struct {
 }
 
 func newLines(w http.ResponseWriter) *lines {
-	return &lines{w: w, flush: http.NewResponseController(w).Flush}
+	return &lines{w: w, control: http.NewResponseController(w)}
 }
 
 func (l *lines) write(v any) {
@@ -162,8 +166,10 @@ func (l *lines) write(v any) {
 		l.w.Header().Set("Content-Type", "application/json")
 		l.begun = true
 	}
-	l.w.Write(append(b, '\n')) // a client that went away interrupts the program
-	l.flush()
+	// A client that went away interrupts the program, and so does one that does not take what comes.
+	_ = l.control.SetWriteDeadline(time.Now().Add(writeTimeout))
+	l.w.Write(append(b, '\n'))
+	l.control.Flush()
 }
 
 // event tells an event of the engine.
