@@ -48,7 +48,7 @@ func TestReviewPauses(t *testing.T) {
 	} {
 		pauses := 0
 		review(src, nil, []string{"eval"}, func() { pauses++ })
-		if pauses < 20 {
+		if pauses < 10 {
 			t.Errorf("%.20q…: %d pauses", src, pauses)
 		}
 	}
