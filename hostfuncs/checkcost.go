@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp/syntax"
 	"strconv"
 	"strings"
 )
@@ -13,9 +14,10 @@ import (
 // and for each of a thousand choices there is an error that has the argument in it. A checkCost finds out before, going the same
 // ways: whichever a check may go, for it looks at no value but to go into it.
 type checkCost struct {
-	root any            // the schema, as JSON
-	refs map[string]any // what its references refer to
-	left int
+	root     any            // the schema, as JSON
+	refs     map[string]any // what its references refer to
+	patterns map[string]int // how many steps a regular expression takes for a character at most
+	left     int
 }
 
 // What a check may cost: a little for each value that is held against each part of a schema, and as much as its error may have.
@@ -30,7 +32,7 @@ var errCheckCost = errors.New("to check these arguments by the schema takes too 
 
 // newCheckCost reads a schema's references, which must be into the schema, by the path of what they refer to.
 func newCheckCost(schema any) (*checkCost, error) {
-	c := &checkCost{root: schema, refs: map[string]any{}}
+	c := &checkCost{root: schema, refs: map[string]any{}, patterns: map[string]int{}}
 	return c, c.collect(schema, true)
 }
 
@@ -48,12 +50,29 @@ func (c *checkCost) collect(schema any, top bool) (err error) {
 			return err
 		}
 	}
+	if text, ok := s["pattern"].(string); ok {
+		c.addPattern(text)
+	}
+	if named, ok := s["patternProperties"].(map[string]any); ok {
+		for text := range named {
+			c.addPattern(text)
+		}
+	}
 	eachSchema(s, func(_ string, inner any) {
 		if err == nil {
 			err = c.collect(inner, false)
 		}
 	})
 	return err
+}
+
+// addPattern finds out how large a regular expression is. What is none, the library refuses.
+func (c *checkCost) addPattern(text string) {
+	if r, err := syntax.Parse(text, syntax.Perl); err == nil {
+		if p, err := syntax.Compile(r.Simplify()); err == nil {
+			c.patterns[text] = len(p.Inst)
+		}
+	}
 }
 
 // find is what a reference refers to.
@@ -138,9 +157,7 @@ func (c *checkCost) value(schema, value any, choice bool, depth int) bool {
 	if c.left -= stepCost + size; choice {
 		c.left -= choiceCost + size
 	}
-	if list, ok := s["enum"].([]any); ok {
-		c.left -= len(list) * stepCost
-	}
+	c.left -= c.own(s, value)
 	fits := c.left >= 0 && depth < maxCheckDepth
 	if ref, ok := s["$ref"].(string); ok && fits {
 		fits = c.value(c.refs[ref], value, choice, depth+1)
@@ -162,6 +179,40 @@ func (c *checkCost) value(schema, value any, choice bool, depth int) bool {
 		}
 	}
 	return fits
+}
+
+// own is what it costs to hold a value against what a schema says itself.
+func (c *checkCost) own(s map[string]any, value any) int {
+	n := sizeOf(s["const"])
+	if list, ok := s["enum"].([]any); ok {
+		n += len(list)*stepCost + sizeOf(list)
+	}
+	switch v := value.(type) {
+	case string:
+		if text, ok := s["pattern"].(string); ok {
+			n += len(v) * c.patterns[text]
+		}
+	case map[string]any:
+		for _, k := range []string{"properties", "required", "dependentRequired", "dependencies"} {
+			switch names := s[k].(type) {
+			case map[string]any:
+				n += len(names) * stepCost
+				if k != "properties" {
+					n += sizeOf(names)
+				}
+			case []any:
+				n += len(names) * stepCost
+			}
+		}
+		if named, ok := s["patternProperties"].(map[string]any); ok {
+			for text := range named {
+				for name := range v {
+					n += stepCost + len(name)*c.patterns[text]
+				}
+			}
+		}
+	}
+	return n
 }
 
 // inside is value for what is in a value, as far as a keyword may be for it.

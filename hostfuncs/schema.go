@@ -79,12 +79,14 @@ func propertyOrder(text json.RawMessage) []string {
 		return nil
 	}
 	var names []string
+	seen := map[string]bool{}
 	_ = s.object(func(key string) error {
 		if key != "properties" {
 			return s.value()
 		}
 		return s.object(func(name string) error {
-			if !slices.Contains(names, name) {
+			if !seen[name] {
+				seen[name] = true
 				names = append(names, name)
 			}
 			return s.value()
@@ -146,7 +148,7 @@ func (s *inputSchema) fits(members []member) bool {
 // checkNames says what is wrong with the names of the arguments, and, if deep, with what is inside of them.
 func (s *inputSchema) checkNames(arguments json.RawMessage, deep bool) error {
 	scan := &jsonScanner{text: arguments}
-	inner := &innerCheck{scan: scan, types: typer{root: s.schema}, typed: s.typed}
+	inner := &innerCheck{scan: scan, types: typer{root: s.schema}, typed: s.typed, required: map[*jsonschema.Schema]map[string]bool{}}
 	var given []string
 	err := scan.object(func(key string) error {
 		switch {

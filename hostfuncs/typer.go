@@ -167,12 +167,14 @@ func (t *typer) fields(w *words, s *jsonschema.Schema, depth int) []field {
 	if len(names) == 0 {
 		names = slices.Sorted(maps.Keys(s.Properties))
 	}
+	t.written += len(names) + len(s.Required)
+	required := nameSet(s.Required)
 	var fields []field
 	for _, name := range names {
 		if t.written += len(name); t.written > maxTypes {
 			break
 		}
-		fields = append(fields, field{name, t.write(w, s.Properties[name], depth+1), !slices.Contains(s.Required, name)})
+		fields = append(fields, field{name, t.write(w, s.Properties[name], depth+1), !required[name]})
 	}
 	return fields
 }
