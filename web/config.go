@@ -42,7 +42,7 @@ type Config struct {
 	// Page answers GET requests for what no route of the API has: "/" and what belongs to it. It is open to anyone who
 	// reaches the server and must hold no secret. Nil: there is no page.
 	Page http.Handler
-	// MCP answers /mcp. The key of the request is [KeyFrom] its context. Nil: not offered.
+	// MCP answers /mcp. The key of the request is [KeyFrom] its context, and its programs begin by [ProgramsFrom] it. Nil: not offered.
 	MCP http.Handler
 	// Debug answers below /debug/ for keys that may administrate. Nil: not offered.
 	Debug http.Handler

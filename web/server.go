@@ -283,7 +283,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.passOn(x)
 	case s.cfg.MCP != nil && (path == "/mcp" || strings.HasPrefix(path, "/mcp/")):
 		x.hold()
-		s.cfg.MCP.ServeHTTP(x, r.WithContext(withKey(r.Context(), x.key)))
+		ctx := context.WithValue(withKey(r.Context(), x.key), programsContext{}, &Programs{s, x.key})
+		s.cfg.MCP.ServeHTTP(x, r.WithContext(ctx))
 	case s.cfg.Debug != nil && strings.HasPrefix(path, "/debug/") && x.key.Admin:
 		s.cfg.Debug.ServeHTTP(x, r)
 	case x.key == nil && path != "/healthz" && path != "/readyz":

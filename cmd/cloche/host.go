@@ -149,9 +149,10 @@ func newAgents(eng *engine.Engine) *mcp.Handler {
 		l := p.Limits
 		l.OutputBytes = min(l.OutputBytes, modelOutput)
 		tools, shared := key.Together()
+		programs := web.ProgramsFrom(r.Context())
 		return key.Name, mcp.Config{
 			Engine: eng, Options: engine.Options{Env: p.Env, Limits: l, Network: p.Network, Packages: p.Packages, Review: p.Review, Tools: tools, Shared: shared, Autopsy: p.Autopsy, Owner: key.Name},
-			Version: version(),
+			Version: version(), Begin: programs.Begin, Open: programs.Open,
 		}
 	})
 }

@@ -41,8 +41,9 @@ type session struct {
 	// turn is held, by its one place, while a call uses what is below.
 	turn chan struct{}
 	run  *engine.Session
-	over bool // run is closed, or was never opened
-	runs int  // turns so far
+	over bool   // run is closed, or was never opened
+	left func() // gives its place back, unless it is over
+	runs int    // turns so far
 
 	checkpoints []checkpoint // oldest first
 	made        int          // checkpoints so far
@@ -75,8 +76,14 @@ func (s *session) close() error {
 	if s.over {
 		return err
 	}
-	s.over = true
+	s.gone()
 	return errors.Join(err, s.run.Close())
+}
+
+// gone notes that the session is over. Preconditions: the turn is held, and it was not.
+func (s *session) gone() {
+	s.over = true
+	s.left()
 }
 
 // within is ctx, ended also when the connection ends.
@@ -174,11 +181,16 @@ func (c *connection) open(ctx context.Context, s *session) error {
 	if s.language != engine.Python {
 		o.Packages = nil // they are Python's
 	}
-	run, err := c.cfg.Engine.Open(ctx, o)
+	leave, err := c.cfg.Open()
 	if err != nil {
 		return err
 	}
-	s.run, s.over, s.runs = run, false, 0
+	run, err := c.cfg.Engine.Open(ctx, o)
+	if err != nil {
+		leave()
+		return err
+	}
+	s.run, s.over, s.left, s.runs = run, false, leave, 0
 	c.mu.Lock()
 	closed := c.closed
 	c.mu.Unlock()

@@ -120,7 +120,12 @@ func (e *environment) of(ctx context.Context, cfg Config, language string) (*lan
 		return info, nil
 	}
 	code := map[string]string{engine.Python: describePython, engine.JavaScript: describeJavaScript}[language]
+	end, err := cfg.Begin(ctx, language, code)
+	if err != nil {
+		return nil, err
+	}
 	res, err := cfg.Engine.Run(ctx, engine.Job{Language: language, Code: code, Limits: limits.Limits{OutputBytes: 256 << 10}})
+	end(res, err)
 	if err != nil {
 		return nil, err
 	}

@@ -33,6 +33,10 @@ type Config struct {
 	Options engine.Options
 	// MaxSessions is the number of sessions of a connection, 1 to 1000. Zero means 8.
 	MaxSessions int
+	// Begin is asked for a place before each program runs, and what it returns is told how that went: with a Result, or by what there
+	// is none. Open is asked for a place before each session is opened, and what it returns is called when it is closed. Nil: nobody is.
+	Begin func(ctx context.Context, language, code string) (end func(*engine.Result, error), err error)
+	Open  func() (leave func(), err error)
 	// Version is told to the client. Empty: "dev".
 	Version string
 	// Logger gets what the protocol's implementation has to say. Nil: nobody.
@@ -42,6 +46,14 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	if c.MaxSessions == 0 {
 		c.MaxSessions = 8
+	}
+	if c.Begin == nil {
+		c.Begin = func(context.Context, string, string) (func(*engine.Result, error), error) {
+			return func(*engine.Result, error) {}, nil
+		}
+	}
+	if c.Open == nil {
+		c.Open = func() (func(), error) { return func() {}, nil }
 	}
 	if c.Version == "" {
 		c.Version = "dev"

@@ -478,6 +478,81 @@ func TestHandler(t *testing.T) {
 	}
 }
 
+// TestPolicyOfKey: places of a key are for all of its connections together, and what they run is on record.
+func TestPolicyOfKey(t *testing.T) {
+	const key = "test-key-0123456789-0123456789-0123456789"
+	h := mcp.NewHandler(func(r *http.Request) (string, mcp.Config) {
+		p := web.ProgramsFrom(r.Context())
+		return web.KeyFrom(r.Context()).Name, mcp.Config{Engine: webtest.Engine(t), Begin: p.Begin, Open: p.Open}
+	})
+	defer h.Close()
+	url := webtest.Serve(t, web.Config{
+		Keys: []*web.Key{{Name: "test", Hash: web.HashKey(key), Policy: web.Policy{MaxRuns: 1, MaxSessions: 2}}}, MCP: h, QueueWait: 100 * time.Millisecond,
+	})
+	open := func() *sdk.ClientSession {
+		client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
+		s, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{
+			Endpoint: url + "/mcp", HTTPClient: &http.Client{Transport: bearing(key)}, DisableStandaloneSSE: true,
+		}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	js := func(s *sdk.ClientSession, session, code string) *sdk.CallToolResult {
+		return call(t, s, "run_code", args{"language": "javascript", "session_id": session, "code": code})
+	}
+	a, b := open(), open()
+	wantText(t, js(a, "one", "6 * 7"), "value:\n42")
+	wantText(t, js(b, "two", "1"), "value:\n1")
+	wantText(t, js(b, "three", "1"), "may not have more")
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = a.CallTool(ctx, &sdk.CallToolParams{Name: "run_code", Arguments: args{"language": "javascript", "session_id": "one", "code": "for (;;);"}})
+	}()
+	for end := time.Now().Add(20 * time.Second); ; {
+		if text := fmt.Sprint(js(b, "two", "1").Content[0].(*sdk.TextContent).Text); strings.Contains(text, "no place to run") {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("two programs of the key run at once")
+		}
+	}
+	cancel()
+	<-ended
+	if err := a.Close(); err != nil { // and its place for a session is free
+		t.Error(err)
+	}
+	for end := time.Now().Add(20 * time.Second); !strings.Contains(fmt.Sprint(js(b, "three", "5 + 5").Content[0].(*sdk.TextContent).Text), "ok after"); {
+		if time.Now().After(end) {
+			t.Fatal("a place for a session is not given back")
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	req, _ := http.NewRequest("GET", url+"/v1/audit", nil)
+	resp, err := bearing(key).RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var audit web.AuditList
+	if err := json.NewDecoder(resp.Body).Decode(&audit); err != nil || len(audit.Records) < 4 {
+		t.Fatalf("%+v, %v", audit, err)
+	}
+	if r := audit.Records[0]; r.Key != "test" || r.Language != "javascript" || r.Status != "ok" || r.CodeSHA256 == "" || r.Usage == nil {
+		t.Errorf("%+v", r)
+	}
+}
+
+type bearing string
+
+func (b bearing) RoundTrip(r *http.Request) (*http.Response, error) {
+	r.Header.Set("Authorization", "Bearer "+string(b))
+	return http.DefaultTransport.RoundTrip(r)
+}
+
 type owned string
 
 func (o owned) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -105,12 +105,21 @@ func (c *connection) run(ctx context.Context, req *sdk.CallToolRequest, in runIn
 		}
 	}
 
+	language := in.Language
+	if language == "" {
+		language = s.language
+	}
+	end, err := c.cfg.Begin(ctx, language, in.Code)
+	if err != nil {
+		return nil, nil, err
+	}
 	p := newProgress(ctx, req)
 	turn := engine.Turn{Code: in.Code, OnEvent: p.event(), Limits: limits.Limits{Timeout: timeout}}
 	if in.Language == engine.TypeScript { // in a session of JavaScript
 		turn.Name = fmt.Sprintf("turn%d.ts", s.runs+1)
 	}
 	res, err := s.run.Run(ctx, turn)
+	end(res, err)
 	p.close()
 	if err != nil {
 		return nil, nil, c.lost(s, err)
@@ -144,7 +153,7 @@ func (c *connection) lost(s *session, err error) error {
 	if !errors.Is(err, engine.ErrClosed) {
 		return err
 	}
-	s.over = true
+	s.gone()
 	c.forget(s)
 	if err := s.dropCheckpoints(); err != nil {
 		return err
