@@ -12,17 +12,12 @@ import (
 
 // A typer writes schemas as types of other languages. What a type cannot say is left out: the schema itself is what is
 // checked.
-type typer struct {
-	root    *jsonschema.Schema
-	written int // bytes, about
-}
+type typer struct{ root *jsonschema.Schema }
 
-// Bounds of a written type, and of all that a typer writes.
+// Bounds of a written type.
 const (
 	maxTypeDepth = 6
 	maxLiterals  = 30
-	maxTypes     = 256 << 10
-	typeSize     = 16 // about
 )
 
 // follow resolves a reference into the schema itself.
@@ -92,15 +87,11 @@ func (t *typer) typeScript(s *jsonschema.Schema, depth int) string {
 }
 
 func (t *typer) write(w *words, s *jsonschema.Schema, depth int) string {
-	t.written += typeSize
-	if s = t.follow(s); s == nil || depth > maxTypeDepth || t.written > maxTypes {
+	if s = t.follow(s); s == nil || depth > maxTypeDepth {
 		return w.anything
 	}
 	if len(s.Enum) > 0 && len(s.Enum) <= maxLiterals {
 		if values, ok := literals(s.Enum); ok {
-			for _, v := range values {
-				t.written += len(v)
-			}
 			return w.literals(values)
 		}
 	}
@@ -167,14 +158,9 @@ func (t *typer) fields(w *words, s *jsonschema.Schema, depth int) []field {
 	if len(names) == 0 {
 		names = slices.Sorted(maps.Keys(s.Properties))
 	}
-	t.written += len(names) + len(s.Required)
-	required := nameSet(s.Required)
 	var fields []field
 	for _, name := range names {
-		if t.written += len(name); t.written > maxTypes {
-			break
-		}
-		fields = append(fields, field{name, t.write(w, s.Properties[name], depth+1), !required[name]})
+		fields = append(fields, field{name, t.write(w, s.Properties[name], depth+1), !slices.Contains(s.Required, name)})
 	}
 	return fields
 }

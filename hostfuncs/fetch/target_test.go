@@ -252,7 +252,7 @@ func TestJudge(t *testing.T) {
 		}
 		for list, want := range map[string]bool{tt.dials: true, tt.refuses: false} {
 			for a := range strings.FieldsSeq(list) {
-				if mayDial(netip.MustParseAddr(a), v.open) != want {
+				if v.dials(netip.MustParseAddr(a)) != want {
 					t.Errorf("%s: dials %s is not %v", tt.name, a, want)
 				}
 			}

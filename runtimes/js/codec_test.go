@@ -3,7 +3,6 @@ package js
 import (
 	"encoding/base64"
 	"math"
-	"strings"
 	"testing"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -93,24 +92,6 @@ func TestValueTags(t *testing.T) {
 	}
 	if value(0xffffffff_00001000).tag() != tagObject || !value(0xffffffff_00001000).counted() || undefined.counted() {
 		t.Error("tags with references")
-	}
-}
-
-func TestExportTarget(t *testing.T) {
-	for _, c := range []struct{ exports, sub, kind, want string }{
-		{`"./a.js"`, ".", "import", "./a.js"},
-		{`"./a.js"`, "./x", "import", ""},
-		{`{"import": "./m.mjs", "require": "./c.cjs"}`, ".", "require", "./c.cjs"},
-		{`{".": {"node": {"import": "./n.js"}, "default": "./d.js"}, "./x": "./x.js"}`, ".", "import", "./n.js"},
-		{`{".": {"browser": "./b.js", "default": "./d.js"}}`, ".", "import", "./d.js"},
-		{`{"./x": "./x.js"}`, "./x", "import", "./x.js"},
-		{`{"./x": null}`, "./x", "import", ""},
-		{`[1]`, ".", "import", ""},
-		{`{"import": ` + strings.Repeat(`{"import": `, 5000) + `"x"` + strings.Repeat("}", 5001), ".", "import", ""},
-	} {
-		if got := exportTarget([]byte(c.exports), c.sub, c.kind); got != c.want {
-			t.Errorf("%.80s %s: %q, want %q", c.exports, c.sub, got, c.want)
-		}
 	}
 }
 

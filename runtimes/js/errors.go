@@ -186,7 +186,7 @@ func hint(r report) string {
 	case r.Memory:
 		return "The program needs more memory than its limit; work on smaller pieces or ask for a larger memory limit."
 	case r.Code == "ERR_MODULE_NOT_FOUND" || r.Code == "MODULE_NOT_FOUND":
-		return "npm packages are not installed here; node: modules (" + builtinNames + ") and files that you wrote can be imported."
+		return "npm packages are not installed here; what lies in node_modules (the host may mount it), node: modules (" + builtinNames + ") and files that you wrote can be imported."
 	case r.Code == "EROFS":
 		return "This path is read-only; write under /data or /tmp."
 	case r.Code == "ENOSPC" || r.Code == "EDQUOT":

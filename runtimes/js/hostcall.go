@@ -29,7 +29,7 @@ var hostOps = [...]string{
 	opCompile: "compile", opStdin: "stdin", opResolve: "resolve", opPeek: "peek", opCollate: "collate", opTool: "tool",
 	opBind: "bind", opDeflate: "deflate", opInflate: "inflate", opLine: "line", opTrace: "traced",
 	opCipher: "cipher", opGCMTag: "gcmTag", opScryptMix: "scryptMix", opStringify: "stringifyPlain", opMatches: "matches",
-	opDate: "parseDate",
+	opDate: "parseDate", opFormat: "moduleFormat", opEvaluate: "evaluate",
 }
 
 const (
@@ -62,6 +62,8 @@ const (
 	opStringify            // (value, gap) -> its JSON text, or null when the interpreter has to write it
 	opMatches              // (pattern, text, form, replacement) -> what was found (see matches.go), or null when the interpreter has to look
 	opDate                 // (text) -> the time of a date in ms, or NaN
+	opFormat               // (file) -> how it is loaded: "module", "commonjs" or "json"
+	opEvaluate             // (file): evaluates an ES module before it returns, and hands its namespace to globalThis[Symbol.for("cloche.give")]
 )
 
 // What the guest tells by opSignal.
@@ -208,6 +210,10 @@ func (in *interp) answer(s *turn, op byte, a arguments) uint64 {
 		return in.stdin(s, a)
 	case opResolve:
 		return in.resolveOp(s, a)
+	case opFormat:
+		return in.box(in.newString(formatOf(s.env.files(), a.text(0, maxPath), in.look)))
+	case opEvaluate:
+		return in.evaluate(s, a)
 	case opPeek:
 		return in.peek(a)
 	case opCollate:

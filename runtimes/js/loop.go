@@ -80,6 +80,7 @@ func (in *interp) drain(s *turn) (out runtimes.Outcome, ended bool, err error) {
 		}
 		s.detached = false
 		for {
+			s.modules = false
 			r := int32(in.call("JS_ExecutePendingJob", uint64(in.b.Runtime), uint64(in.b.Cell)))
 			if r == 0 && !s.ended() {
 				break

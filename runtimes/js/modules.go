@@ -19,23 +19,15 @@ var builtins = []string{
 	"assert", "assert/strict", "buffer", "console", "crypto", "events", "fs", "fs/promises", "module", "os", "path", "path/posix",
 	"perf_hooks", "process", "querystring", "readline", "readline/promises", "stream", "stream/consumers", "stream/promises", "stream/web", "string_decoder", "test",
 	"timers", "timers/promises", "tty", "url", "util", "util/types", "zlib", "async_hooks", "worker_threads", "child_process",
+	"http", "https", "diagnostics_channel",
+	// Of these nothing can be used, but much imports them.
+	"cluster", "dgram", "dns", "dns/promises", "http2", "inspector", "net", "tls", "v8", "vm",
 }
 
 // refused are node: modules that cannot be here, with the reason.
 var refused = map[string]string{
-	"cluster":   "there is one process",
-	"dgram":     "there are no sockets; use fetch",
-	"dns":       "there are no sockets; use fetch",
-	"http":      "there are no sockets; use fetch",
-	"http2":     "there are no sockets; use fetch",
-	"https":     "there are no sockets; use fetch",
-	"net":       "there are no sockets; use fetch",
-	"tls":       "there are no sockets; use fetch",
-	"inspector": "there is no debugger",
-	"vm":        "use Function or a new session",
-	"v8":        "the engine is QuickJS",
-	"wasi":      "WebAssembly is not available to programs",
-	"sqlite":    "it is not available in JavaScript; Python has sqlite3",
+	"wasi":   "WebAssembly is not available to programs",
+	"sqlite": "it is not available in JavaScript; Python has sqlite3",
 }
 
 // maxSource bounds a module's source in bytes.
@@ -46,6 +38,15 @@ type notFound struct{ code, message string }
 
 func (e *notFound) Error() string { return e.message }
 
+// builtin is the name of a node: module that a specifier means, "" if it means none.
+func builtin(spec string) string {
+	name, isNode := strings.CutPrefix(spec, "node:")
+	if slices.Contains(builtins, name) && (isNode || name != "test") { // which has no other name than node:test
+		return "node:" + name
+	}
+	return ""
+}
+
 // resolve finds the file that a specifier means in a file of the program, or the builtin. kind is "import" or
 // "require".
 func (s *turn) resolve(base, spec, kind string) (string, error) {
@@ -53,10 +54,10 @@ func (s *turn) resolve(base, spec, kind string) (string, error) {
 	if kind == "require" {
 		code = "MODULE_NOT_FOUND"
 	}
-	name, isNode := strings.CutPrefix(spec, "node:")
-	if slices.Contains(builtins, name) && (isNode || name != "test") { // which has no other name than node:test
-		return "node:" + name, nil
+	if found := builtin(spec); found != "" {
+		return found, nil
 	}
+	name, isNode := strings.CutPrefix(spec, "node:")
 	if why, ok := refused[name]; ok {
 		return "", &notFound{code, "Cannot use module '" + spec + "' in this sandbox: " + why}
 	}
@@ -86,7 +87,9 @@ func (s *turn) resolve(base, spec, kind string) (string, error) {
 		}
 		return "", &notFound{code, "Cannot find module '" + spec + "' imported from " + importer}
 	}
-	if found := findPackage(files, path.Dir(base), spec, kind); found != "" {
+	if found, err := (packages{files, kind, base}).find(path.Dir(base), spec); err != nil {
+		return "", err
+	} else if found != "" {
 		return found, nil
 	}
 	if kind == "require" {
@@ -97,8 +100,6 @@ func (s *turn) resolve(base, spec, kind string) (string, error) {
 
 // extensions are tried for a path without one: generated code leaves them out as often as not.
 var extensions = []string{"", ".js", ".mjs", ".cjs", ".ts", ".mts", ".json", manifestFile, "/index.js", "/index.mjs", "/index.ts"}
-
-const manifestFile = "/package.json" // of a folder
 
 func isFile(files Files, p string) bool {
 	info, err := files.Stat(p, true)
@@ -111,7 +112,8 @@ func findFile(files Files, p string) string {
 			continue
 		}
 		if ext == manifestFile {
-			if main := packageMain(files, p, ".", "require"); main != "" {
+			m, _ := readManifest(files, p)
+			if main := mainOf(files, m); main != "" {
 				return main
 			}
 			continue
@@ -126,98 +128,6 @@ func findEntry(files Files, p string) string {
 	for _, ext := range extensions {
 		if ext != manifestFile && isFile(files, p+ext) {
 			return p + ext
-		}
-	}
-	return ""
-}
-
-// findPackage looks for an npm package in node_modules of dir and the folders above it.
-func findPackage(files Files, dir, spec, kind string) string {
-	parts := strings.Split(spec, "/")
-	n := 1
-	if strings.HasPrefix(spec, "@") {
-		n = 2
-	}
-	if len(parts) < n || spec == "" {
-		return ""
-	}
-	name, sub := strings.Join(parts[:n], "/"), strings.Join(append([]string{"."}, parts[n:]...), "/")
-	for ; ; dir = path.Dir(dir) {
-		root := path.Join(dir, "node_modules", name)
-		if info, err := files.Stat(root, true); err == nil && info.Mode.IsDir() {
-			return packageMain(files, root, sub, kind)
-		}
-		if dir == "/" || dir == "." {
-			return ""
-		}
-	}
-}
-
-// packageMain is the file of a package that "name" (sub ".") or "name/x" (sub "./x") means.
-func packageMain(files Files, root, sub, kind string) string {
-	var manifest struct {
-		Main    string          `json:"main"`
-		Module  string          `json:"module"`
-		Exports json.RawMessage `json:"exports"`
-	}
-	if b, err := readText(files, root+manifestFile, 1<<20); err == nil {
-		_ = json.Unmarshal(b, &manifest) // what is not understood counts as absent
-	}
-	if len(manifest.Exports) > 0 {
-		if target := exportTarget(manifest.Exports, sub, kind); target != "" {
-			return findEntry(files, path.Join(root, target))
-		}
-	}
-	if sub != "." {
-		return findFile(files, path.Join(root, sub))
-	}
-	if kind == "import" && manifest.Module != "" {
-		return findEntry(files, path.Join(root, manifest.Module))
-	}
-	if manifest.Main != "" {
-		if found := findEntry(files, path.Join(root, manifest.Main)); found != "" {
-			return found
-		}
-	}
-	return findEntry(files, path.Join(root, "index"))
-}
-
-// exportTarget reads the field "exports" of package.json: a path, conditions, or subpaths of these.
-func exportTarget(exports json.RawMessage, sub, kind string) string {
-	var target string
-	if json.Unmarshal(exports, &target) == nil {
-		if sub == "." {
-			return target
-		}
-		return ""
-	}
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(exports, &fields) != nil {
-		return ""
-	}
-	if sub == "." && fields["."] == nil {
-		return condition(exports, kind, maxConditions)
-	}
-	return condition(fields[sub], kind, maxConditions)
-}
-
-// maxConditions bounds the nesting of conditions: each level is read again.
-const maxConditions = 8
-
-func condition(v json.RawMessage, kind string, depth int) string {
-	var target string
-	if json.Unmarshal(v, &target) == nil {
-		return target
-	}
-	var fields map[string]json.RawMessage
-	if depth == 0 || json.Unmarshal(v, &fields) != nil {
-		return ""
-	}
-	for _, c := range []string{kind, "node", "default", "import", "require"} {
-		if inner, ok := fields[c]; ok {
-			if t := condition(inner, kind, depth-1); t != "" {
-				return t
-			}
 		}
 	}
 	return ""
@@ -267,6 +177,7 @@ func hostModuleNormalize(ctx context.Context, g vm.Guest, stack []uint64) {
 		stack[0] = in.unwind()
 		return
 	}
+	s.modules = true
 	found, err := s.resolve(base, spec, "import")
 	if err != nil {
 		e := err.(*notFound)
@@ -360,10 +271,8 @@ func (in *interp) moduleSource(s *turn, name string) (src string, thrown bool) {
 			in.throw("SyntaxError", err.Error(), "")
 			return "", true
 		}
-	case ".cjs":
-		return in.moduleBy("commonModule", name, name)
-	case ".js":
-		if strings.Contains(src, "exports") && !scanModule(src, in.look).isModule {
+	default:
+		if formatOfSource(s.env.files(), name, src, in.look) == "commonjs" {
 			return in.moduleBy("commonModule", name, name)
 		}
 	}
@@ -375,6 +284,64 @@ func (in *interp) moduleSource(s *turn, name string) (src string, thrown bool) {
 		src = "Object.assign(import.meta, " + string(meta) + "); " + src // on the first line, so that lines keep their numbers
 	}
 	return src, false
+}
+
+// formatOf says how a file is loaded: as "module", "commonjs" or "json". pause is called now and then.
+func formatOf(files Files, name string, pause func()) string {
+	if path.Ext(name) == ".json" {
+		return "json"
+	}
+	b, err := readText(files, name, maxSource)
+	if err != nil {
+		return "commonjs" // loading it will say so
+	}
+	return formatOfSource(files, name, string(b), pause)
+}
+
+// formatOfSource follows Node's rules (nodejs.org/api/packages.html#determining-module-system): the suffix, "type" in the package.json
+// of the file's package, and without these what the source says.
+func formatOfSource(files Files, name, src string, pause func()) string {
+	switch path.Ext(name) {
+	case ".cjs":
+		return "commonjs"
+	case ".mjs", ".ts", ".mts", ".cts", ".tsx":
+		return "module"
+	}
+	if m, _ := scopeOf(files, path.Dir(name)); m.Type == "module" || m.Type == "commonjs" {
+		return m.Type
+	}
+	if commonNames.MatchString(src) && !scanModule(src, pause).isModule {
+		return "commonjs"
+	}
+	return "module"
+}
+
+// commonNames are those that a file may have only in CommonJS.
+var commonNames = regexp.MustCompile(`\b(exports|require|module|__filename|__dirname)\b`)
+
+// evaluate answers opEvaluate, for require of an ES module. The interpreter can link a module only while no other is being loaded or
+// evaluated, and gives up otherwise.
+func (in *interp) evaluate(s *turn, a arguments) uint64 {
+	file := a.text(0, maxPath)
+	if s.modules {
+		return in.throw("Error", "require() of ES Module "+file+" is not supported while ES modules are loaded. Use import instead.", "ERR_REQUIRE_ESM")
+	}
+	defer func() { s.modules = false }()
+	spec, _ := json.Marshal(file)
+	v := in.eval("import * as m from "+string(spec)+`; globalThis[Symbol.for("cloche.give")](m)`, "cloche:require", evalModule)
+	if v.exception() {
+		return 0
+	}
+	defer in.free(v)
+	switch in.call32("JS_PromiseState", uint64(in.b.Ctx), uint64(v)) {
+	case promisePending:
+		return in.throw("Error", "require() cannot be used on an ESM graph with top-level await. Use import() instead.", "ERR_REQUIRE_ASYNC_MODULE")
+	case promiseRejected:
+		in.call("JS_Throw", uint64(in.b.Ctx), in.call("JS_PromiseResult", uint64(in.b.Ctx), uint64(v)))
+		in.forget(s, v)
+		return 0
+	}
+	return in.undefined()
 }
 
 // moduleBy lets the guest make the source of a module that is not written as one.

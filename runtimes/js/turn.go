@@ -37,6 +37,7 @@ type turn struct {
 	rejections []rejection
 	imports    []importDecl // of the main script
 	linking    int          // the import that is being loaded, from 1; 0 before and after
+	modules    bool         // in the job that runs, ES modules are loaded or evaluated
 }
 
 // ended says that the program is to run no further.

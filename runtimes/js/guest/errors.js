@@ -49,6 +49,16 @@
       column: method("getColumnNumber"), fn: method("getFunction"),
     };
     cloche.site = site;
+    // What V8's frames have besides, for a program's own Error.prepareStackTrace.
+    for (const [name, fn] of Object.entries({
+      getThis: () => undefined, getTypeName: () => null, getMethodName: () => null, getEvalOrigin: () => undefined,
+      getScriptNameOrSourceURL() { return this.getFileName(); }, getPromiseIndex: () => null, getScriptHash: () => "",
+      getEnclosingLineNumber() { return this.getLineNumber(); }, getEnclosingColumnNumber() { return this.getColumnNumber(); }, getPosition: () => 0,
+      isEval: () => false, isToplevel: () => true, isConstructor: () => false, isAsync: () => false, isPromiseAll: () => false,
+      toString() { return lineOf(this).slice(7, -1); },
+    })) {
+      if (!hasOwn(proto, name)) defineProperty(proto, name, { value: fn, writable: true, configurable: true });
+    }
   });
   new Error();
 

@@ -567,25 +567,33 @@
       }
     }
     url.hash = "";
-    const header = { method: request.method, url: url.href, headers, async: true };
+    const header = { method: request.method, url: url.href, headers };
     if (request.redirect !== "follow") header.redirect = request.redirect;
-    if (bytes !== undefined) header.body = { $bytes: bytes.length };
-    let reply;
+    let answer;
     try {
-      reply = await ask(opFetch, cloche.stringify(header), bytes ?? none, signal, "fetch failed");
+      answer = await exchange(header, bytes, signal);
     } catch (error) {
       if (error instanceof TypeError && error.cause !== undefined) error.stack = `${error}${called.stack.slice(called.stack.indexOf("\n"))}`;
       throw error;
     }
+    return received(answer.head, request.method === "HEAD" ? null : answer.body);
+  }
+
+  // Does a request {method, url, headers: [[name, value]], redirect?} with a body or none. The answer is {head, body}, of which the
+  // body is a Uint8Array or a Stream.
+  async function exchange(header, bytes, signal) {
+    header = { ...header, async: true };
+    if (bytes !== undefined) header.body = { $bytes: bytes.length };
+    const reply = await ask(opFetch, cloche.stringify(header), bytes ?? none, signal, "fetch failed");
     try {
       const length = new DataView(reply).getUint32(0, true);
       const head = cloche.parse(cloche.decode("utf8", reply, 4, length));
-      const body = head.stream ? new Stream(head.stream, signal) : new Uint8Array(reply, 4 + length);
-      return received(head, request.method === "HEAD" ? null : body);
+      return { head, body: head.stream ? new Stream(head.stream, signal) : new Uint8Array(reply, 4 + length) };
     } catch (cause) {
       throw new TypeError("fetch failed: the host's answer is malformed", { cause });
     }
   }
 
+  cloche.exchange = exchange;
   cloche.globals({ fetch, Headers, Request, Response, FormData });
 })

@@ -7,6 +7,7 @@
   // The node: modules by name. Those of the other files are on `cloche`.
   const timersModule = { ...cloche.timers, promises: cloche.timersPromises };
   const nodeModules = {
+    ...cloche.absent,
     "assert": cloche.assert,
     "assert/strict": cloche.assert.strict,
     "async_hooks": cloche.asyncHooks,
@@ -14,9 +15,12 @@
     "child_process": cloche.childProcess,
     "console": cloche.console,
     "crypto": cloche.cryptoModule,
+    "diagnostics_channel": cloche.diagnosticsChannel,
     "events": cloche.EventEmitter,
     "fs": cloche.fs,
     "fs/promises": cloche.fs.promises,
+    "http": cloche.http,
+    "https": cloche.https,
     "module": { builtinModules: [], createRequire: (from) => makeRequire(`${from}`.replace(/^file:\/\//, "")), isBuiltin: (name) => has(name) },
     "os": cloche.os,
     "path": cloche.path,
@@ -51,9 +55,14 @@
     const value = nodeModules[name];
     globalThis.__clocheModule = value;
     const names = Object.keys(value).filter((key) => /^[A-Za-z_$][\w$]*$/.test(key) && !reserved.test(key));
-    const locals = names.map((key, i) => `const e${i} = m[${cloche.stringify(key)}];\nexport { e${i} as ${key} };`);
-    return `const m = globalThis.__clocheModule;\ndelete globalThis.__clocheModule;\nexport default m;\n${locals.join("\n")}\n`;
+    const locals = names.map((key, i) => `let e${i} = m[${cloche.stringify(key)}];\nexport { e${i} as ${key} };`);
+    // What a turn may have otherwise than the image: process.argv and its like.
+    const changing = names.map((key, i) => Object.getOwnPropertyDescriptor(value, key).get && `e${i} = m[${cloche.stringify(key)}];`).filter(Boolean);
+    globalThis.__clocheRefresh = (f) => { refreshing.push(f); };
+    const refresh = changing.length > 0 ? `globalThis.__clocheRefresh(() => { ${changing.join(" ")} });\n` : "";
+    return `const m = globalThis.__clocheModule;\n${refresh}delete globalThis.__clocheModule;\ndelete globalThis.__clocheRefresh;\nexport default m;\n${locals.join("\n")}\n`;
   };
+  const refreshing = [];
 
   cloche.jsonModule = (text, file) => {
     try {
@@ -65,12 +74,12 @@
   };
 
   // A CommonJS file as an ES module: it runs when it is loaded, and its exports are named as they are then.
+  const isObject = (value) => typeof value === "object" && value !== null || typeof value === "function";
   const loaded = new Map(); // file -> exports, until the module has taken them
   cloche.commonModule = (file) => {
     const exports = requireFile(file, undefined);
     loaded.set(file, exports);
-    const object = typeof exports === "object" && exports !== null || typeof exports === "function";
-    const names = object ? Object.keys(exports).filter((key) => /^[A-Za-z_$][\w$]*$/.test(key) && !reserved.test(key)) : [];
+    const names = isObject(exports) ? Object.keys(exports).filter((key) => /^[A-Za-z_$][\w$]*$/.test(key) && !reserved.test(key)) : [];
     const take = Symbol.for("cloche.take");
     defineProperty(globalThis, take, { value: (name) => loaded.get(name), configurable: true, writable: true });
     const locals = names.map((key, i) => `const e${i} = m[${cloche.stringify(key)}]; export { e${i} as ${key} };`);
@@ -101,13 +110,29 @@
     return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
   }
 
+  // What require gives for an ES module: its namespace, marked for programs that were compiled from ES modules.
+  function requireModule(file) {
+    let space;
+    defineProperty(globalThis, Symbol.for("cloche.give"), { value: (m) => { space = m; }, configurable: true }); // stays: one that awaits calls it late
+    cloche.evaluate(file);
+    if (hasOwn(space, "module.exports")) return space["module.exports"];
+    if (!hasOwn(space, "default") || hasOwn(space, "__esModule")) return space;
+    const marked = { __proto__: null };
+    for (const key of Object.keys(space)) defineProperty(marked, key, { get: () => space[key], enumerable: true });
+    defineProperty(marked, "__esModule", { value: true, enumerable: true });
+    return defineProperty(marked, Symbol.toStringTag, { value: "Module" });
+  }
+
   function requireFile(file, parent) {
     const known = cache[file];
     if (known !== undefined) return known.exports;
     const module = new Module(file, parent);
     cache[file] = module;
     try {
-      if (file.endsWith(".json")) {
+      const format = cloche.moduleFormat(file);
+      if (format === "module") {
+        module.exports = requireModule(file);
+      } else if (format === "json") {
         try {
           module.exports = cloche.parse(readSource(file));
         } catch (error) {
@@ -197,6 +222,7 @@
   // The files that were imported, as they were then. A changed one gets a new name, and with it a new module.
   const versions = new Map(); // file -> {stamp, n}
   cloche.moduleName = (file, stamp) => {
+    for (const f of refreshing) f();
     const v = versions.get(file);
     if (v === undefined) {
       versions.set(file, { stamp, n: 1 });
@@ -212,6 +238,7 @@
   // Loads the modules in order, then binds the names as globals: a session's later turns see them too. A binding of a
   // file's export is live, as the language has it.
   cloche.link = async (json) => {
+    for (const f of refreshing) f();
     const decls = cloche.parse(json);
     const base = cloche.script().file;
     const spaces = [];
@@ -221,7 +248,7 @@
       const answer = cloche.resolve(base, spec, "import");
       if (answer[0] === "=") {
         try {
-          spaces.push(await import(answer.slice(1)));
+          spaces.push(await spaceOf(answer.slice(1)));
         } catch (error) {
           // What was loaded for nothing is loaded afresh the next time: the engine keeps failures for ever.
           for (const [file, v] of versions) if (!before.has(file)) v.stamp = "";
@@ -254,6 +281,13 @@
       }
     });
     cloche.signal(5, 0);
+  };
+
+  // What an import in the main script gives. A CommonJS file is run as if it were required, and so may require ES modules.
+  const spaceOf = (file) => {
+    if (file.startsWith("node:") || cloche.moduleFormat(file) !== "commonjs") return import(file);
+    const exports = requireFile(file, undefined);
+    return defineProperty({ __proto__: null, ...isObject(exports) ? exports : {}, default: exports }, Symbol.toStringTag, { value: "Module" });
   };
 
   const bind = (name, d) => defineProperty(globalThis, name, { ...d, configurable: true, enumerable: true });

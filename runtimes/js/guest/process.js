@@ -150,16 +150,27 @@
   };
   hrtime.bigint = () => BigInt(Math.round(cloche.now() * 1e6));
 
-  let argv; // of this turn, made at first use
+  let argv; // of the script that argvOf names, made at first use
+  let argvOf;
   let env;
   cloche.onBegin.push(() => {
-    argv = undefined;
+    argvOf = undefined;
     env = undefined;
   });
   const accessors = {
     argv: {
-      get: () => argv ??= ["/usr/local/bin/node", cloche.script().file, ...settings.args],
-      set: (value) => { argv = value; },
+      get() {
+        const { file } = cloche.script();
+        if (argvOf !== file) {
+          argvOf = file;
+          argv = ["/usr/local/bin/node", file, ...settings.args];
+        }
+        return argv;
+      },
+      set(value) {
+        argvOf = cloche.script().file;
+        argv = value;
+      },
     },
     // As in Node every value is text.
     env: {

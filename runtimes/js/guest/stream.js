@@ -5,10 +5,24 @@
 
   const { EventEmitter, Buffer, nextTick } = cloche;
 
-  class Stream extends EventEmitter {
-    destroyed = false;
-    errored = null;
-    closed = false;
+  // A class that is an ordinary function, to be called without new, too: classes made the old way call Readable.call(this). init makes an object one of it.
+  function ordinary(name, Class, init) {
+    const F = {
+      [name]: function (...given) {
+        if (new.target === undefined && !(this instanceof F)) return new F(...given);
+        init(this, ...given);
+      },
+    }[name];
+    Object.setPrototypeOf(F, Object.getPrototypeOf(Class));
+    for (const [key, d] of Object.entries(Object.getOwnPropertyDescriptors(Class))) {
+      if (key !== "prototype" && key !== "name" && key !== "length") Object.defineProperty(F, key, d);
+    }
+    F.prototype = Class.prototype;
+    Object.defineProperty(F.prototype, "constructor", { value: F, writable: true, configurable: true });
+    return F;
+  }
+
+  const Stream = ordinary("Stream", class extends EventEmitter {
     destroy(error) {
       if (this.destroyed) return this;
       this.destroyed = true;
@@ -24,6 +38,13 @@
       return this;
     }
     pipe(target, options) { return pipe(this, target, options); }
+  }, initStream);
+
+  function initStream(stream, options) {
+    EventEmitter.call(stream, options);
+    stream.destroyed = false;
+    stream.errored = null;
+    stream.closed = false;
   }
 
   const pipes = new WeakMap(); // of a source: what it is written to
@@ -114,9 +135,10 @@
           return null;
         }
       }
-      const chunk = take(s);
-      if (!s.objects) schedule(this);
-      return chunk;
+      if (s.objects) return s.queue.shift();
+      const all = s.queue.splice(0);
+      schedule(this);
+      return all.length === 1 ? all[0] : typeof all[0] === "string" ? all.join("") : Buffer.concat(all);
     },
     resume() {
       this._in.flowing = true;
@@ -145,7 +167,7 @@
             throw this.errored;
           }
           if (s.queue.length > 0) {
-            yield take(s);
+            yield s.queue.shift();
             continue;
           }
           if (s.ended || this.destroyed) break;
@@ -239,13 +261,6 @@
     },
   };
 
-  // What a reader gets next: an object, or all bytes or characters that are there.
-  function take(s) {
-    if (s.objects) return s.queue.shift();
-    const all = s.queue.splice(0);
-    return all.length === 1 ? all[0] : typeof all[0] === "string" ? all.join("") : Buffer.concat(all);
-  }
-
   // What fn makes of each chunk, in order, of several at once.
   async function* mapped(source, fn, atOnce) {
     const running = [];
@@ -276,7 +291,7 @@
   function initReadable(stream, options) {
     stream._in = {
       queue: [], ended: false, endEmitted: false, reading: false, flowing: null, scheduled: false, wanted: false, onChange: undefined,
-      objects: !!(options?.objectMode || options?.readableObjectMode), high: options?.highWaterMark ?? 16,
+      objects: !!(options?.objectMode || options?.readableObjectMode), high: options?.highWaterMark ?? 16, auto: options?.autoDestroy !== false,
       decoder: options?.encoding ? new cloche.StringDecoder(options.encoding) : undefined,
     };
     if (options?.read) stream._read = options.read;
@@ -307,12 +322,8 @@
         if (s.queue.length === 0) fill(stream);
         if (s.queue.length > 0 || s.ended && !s.endEmitted) stream.emit("readable");
       } else if (s.flowing) {
-        if (s.queue.length === 0) fill(stream);
-        while (s.flowing && s.queue.length > 0) {
-          const chunk = s.queue.shift();
-          if (s.queue.length < s.high) fill(stream);
-          stream.emit("data", chunk);
-        }
+        while (s.flowing && s.queue.length > 0) stream.emit("data", s.queue.shift());
+        if (s.flowing && !s.ended) fill(stream);
       }
       if (s.ended && s.queue.length === 0 && !s.endEmitted && (s.flowing || s.wanted)) {
         const tail = s.decoder?.end();
@@ -320,16 +331,12 @@
         s.endEmitted = true;
         stream.readable = false;
         stream.emit("end");
-        if (!stream._out || stream._out.finished) stream.destroy();
+        if (stream._in.auto && (!stream._out || stream._out.finished)) stream.destroy();
       }
     });
   }
 
-  class Readable extends Stream {
-    constructor(options) {
-      super();
-      initReadable(this, options);
-    }
+  const Readable = ordinary("Readable", class extends Stream {
     static toWeb(source) {
       const it = source[Symbol.asyncIterator]();
       return new ReadableStream({
@@ -356,28 +363,21 @@
           }
         },
         ...options,
-        read() {
+        async read() {
           try {
-            const step = it.next();
-            if (typeof step.then === "function" || typeof step.value?.then === "function") pushLater(this, step);
-            else this.push(step.done ? null : step.value);
+            const { done, value } = await it.next();
+            this.push(done ? null : await value);
           } catch (error) {
             this.destroy(error);
           }
         },
       });
     }
-  }
+  }, (stream, options) => {
+    initStream(stream, options);
+    initReadable(stream, options);
+  });
   install(Readable, readable);
-
-  async function pushLater(stream, step) {
-    try {
-      const { done, value } = await step;
-      stream.push(done ? null : await value);
-    } catch (error) {
-      stream.destroy(error);
-    }
-  }
 
   // ---- Writable
 
@@ -430,7 +430,7 @@
     const objects = !!(options?.objectMode || options?.writableObjectMode);
     stream._out = {
       queue: [], writing: false, corked: 0, ending: false, finished: false, needDrain: false, length: 0, encoding: options?.defaultEncoding ?? "utf8",
-      objects, high: options?.writableHighWaterMark ?? options?.highWaterMark ?? (objects ? 16 : 16384), strings: options?.decodeStrings !== false,
+      objects, high: options?.writableHighWaterMark ?? options?.highWaterMark ?? (objects ? 16 : 16384), strings: options?.decodeStrings !== false, auto: options?.autoDestroy !== false,
     };
     for (const name of ["write", "final", "destroy", "writev"]) if (options?.[name]) stream[`_${name}`] = options[name];
     stream.writable = true;
@@ -450,7 +450,7 @@
           if (error) return stream.destroy(error);
           nextTick(() => {
             stream.emit("finish");
-            if (!stream._in || stream._in.endEmitted) stream.destroy();
+            if (s.auto && (!stream._in || stream._in.endEmitted)) stream.destroy();
           });
         };
         if (stream._final) stream._final(finish);
@@ -486,12 +486,10 @@
     sync = false;
   }
 
-  class Writable extends Stream {
-    constructor(options) {
-      super();
-      initWritable(this, options);
-    }
-  }
+  const Writable = ordinary("Writable", class extends Stream {}, (stream, options) => {
+    initStream(stream, options);
+    initWritable(stream, options);
+  });
   install(Writable, writable);
   const isOrdinary = cloche.uncurry(Function.prototype[Symbol.hasInstance]);
   Object.defineProperty(Writable, Symbol.hasInstance, { // a Duplex is of both kinds
@@ -518,11 +516,7 @@
   tell(Readable, "readable");
   tell(Writable, "writable");
 
-  class Duplex extends Readable {
-    constructor(options) {
-      super(options);
-      initWritable(this, options);
-    }
+  const Duplex = ordinary("Duplex", class extends Readable {
     // One stream of a source, of a function from source to source, or of two streams.
     static from(source) {
       if (source instanceof Duplex) return source;
@@ -552,16 +546,17 @@
       if (writable === undefined) both.end();
       return both;
     }
-  }
+  }, initDuplex);
   install(Duplex, writable);
   tell(Duplex, "writable");
 
-  class Transform extends Duplex {
-    constructor(options) {
-      super({ ...options, read: undefined, write: undefined, final: undefined });
-      if (options?.transform) this._transform = options.transform;
-      if (options?.flush) this._flush = options.flush;
-    }
+  function initDuplex(stream, options) {
+    initStream(stream, options);
+    initReadable(stream, options);
+    initWritable(stream, options);
+  }
+
+  const Transform = ordinary("Transform", class extends Duplex {
     _write(chunk, encoding, done) {
       this._transform(chunk, encoding, (error, value) => {
         if (!error && value !== undefined && value !== null) this.push(value);
@@ -580,8 +575,14 @@
       });
     }
     _transform(chunk, encoding, done) { done(null, chunk); }
+  }, initTransform);
+  const PassThrough = ordinary("PassThrough", class extends Transform {}, initTransform);
+
+  function initTransform(stream, options) {
+    initDuplex(stream, { ...options, read: undefined, write: undefined, final: undefined });
+    if (options?.transform) stream._transform = options.transform;
+    if (options?.flush) stream._flush = options.flush;
   }
-  class PassThrough extends Transform {}
 
   function install(Class, methods) {
     for (const name of Reflect.ownKeys(methods)) {
