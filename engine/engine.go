@@ -87,8 +87,8 @@ type Engine struct {
 // ErrClosed is returned by an engine or session that was closed.
 var ErrClosed = errors.New("closed")
 
-// specs are the interpreters that there are.
-func specs() map[string]runtimes.Spec {
+// Specs are the interpreters that there are, by the language of each.
+func Specs() map[string]runtimes.Spec {
 	return map[string]runtimes.Spec{Python: python.Spec(), JavaScript: js.Spec()}
 }
 
@@ -128,7 +128,7 @@ func New(cfg Config) (*Engine, error) {
 		}
 	}
 	ballast()
-	for name, spec := range specs() {
+	for name, spec := range Specs() {
 		e.languages[name] = &language{spec: spec, cfg: cfg}
 	}
 	return e, nil
@@ -156,7 +156,7 @@ func (e *Engine) Prepare(ctx context.Context, languages ...string) error {
 }
 
 func (e *Engine) language(name string) (*language, error) {
-	rt, err := runtimeOf(name)
+	rt, err := knownRuntime(name)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,6 +26,15 @@ const (
 	JavaScript = "javascript"
 	TypeScript = "typescript"
 )
+
+// RuntimeOf is the language whose interpreter runs programs in language: JavaScript for TypeScript, and else language itself,
+// whether there is such a language or not.
+func RuntimeOf(language string) string {
+	if language == TypeScript {
+		return JavaScript
+	}
+	return language
+}
 
 // Options describe a sandbox: what it is given for as long as it lives.
 type Options struct {
@@ -174,20 +184,18 @@ func invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrInvalid, fmt.Errorf(format, args...))
 }
 
-// runtimeOf is the interpreter that runs a language.
-func runtimeOf(language string) (string, error) {
-	switch language {
-	case "", Python:
-		return Python, nil
-	case JavaScript, TypeScript:
-		return JavaScript, nil
+// knownRuntime is RuntimeOf what a job names: empty means Python, and a language that there is not is an error.
+func knownRuntime(language string) (string, error) {
+	switch rt := RuntimeOf(cmp.Or(language, Python)); rt {
+	case Python, JavaScript:
+		return rt, nil
 	}
 	return "", invalid("language %q is unknown: use python, javascript or typescript", language)
 }
 
 // check reports all that is wrong with o at once.
 func (o Options) check() error {
-	_, errLanguage := runtimeOf(o.Language)
+	_, errLanguage := knownRuntime(o.Language)
 	errs := []error{errLanguage, o.Limits.Validate(), limits.CheckMounts(o.Mounts), o.Network.Check(), o.Review.Check(), python.CheckPackages(o.Packages)}
 	if o.OnError != "" && o.OnError != OnErrorKeep && o.OnError != OnErrorRollback {
 		errs = append(errs, fmt.Errorf("on error %q: use %s or %s", o.OnError, OnErrorKeep, OnErrorRollback))

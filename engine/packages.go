@@ -41,7 +41,7 @@ func (e *Engine) PreparePackages(ctx context.Context, requirements ...string) ([
 
 // mount is where the sandbox of o finds its packages; nil if it has none.
 func (p *packages) mount(ctx context.Context, o Options) ([]vfs.Mount, error) {
-	if rt, err := runtimeOf(o.Language); err != nil || rt != Python || len(o.Packages) == 0 {
+	if rt, err := knownRuntime(o.Language); err != nil || rt != Python || len(o.Packages) == 0 {
 		return nil, err
 	}
 	set, err := p.open(ctx, o.Packages)

@@ -266,7 +266,7 @@ func (e *Engine) imageOf(ctx context.Context, o Options) (ReceiptImage, error) {
 	if image.Origin, err = l.origin(); err != nil {
 		return image, err
 	}
-	if rt, err := runtimeOf(o.Language); err == nil && rt == Python {
+	if rt, err := knownRuntime(o.Language); err == nil && rt == Python {
 		image.Packages, err = e.PreparePackages(ctx, o.Packages...)
 		return image, err
 	}

@@ -261,7 +261,7 @@ func (e *Engine) loadTemplate(l *language, base *loaded, name string) (_ *loaded
 		return nil, err
 	}
 	o := f.Options.options()
-	if rt, err := runtimeOf(o.Language); err != nil || rt != base.Driver.Language() {
+	if rt, err := knownRuntime(o.Language); err != nil || rt != base.Driver.Language() {
 		return nil, invalid("template %s is of %s, not of %s", name, o.language(), base.Driver.Language())
 	}
 	st, err := f.open(base)

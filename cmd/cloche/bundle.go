@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/cloche-dev/cloche/engine"
 	"github.com/cloche-dev/cloche/runtimes"
 	"github.com/cloche-dev/cloche/web/page"
 )
@@ -28,11 +29,11 @@ func (bundleCmd) Help() string {
 func (c *bundleCmd) Run(a *app) (err error) {
 	languages := c.Language
 	if len(languages) == 0 {
-		languages = slices.Sorted(maps.Keys(specs()))
+		languages = slices.Sorted(maps.Keys(engine.Specs()))
 	}
 	var chosen []runtimes.Spec
 	for _, l := range languages {
-		chosen = append(chosen, specs()[l])
+		chosen = append(chosen, engine.Specs()[l])
 	}
 	cache, err := a.openCache()
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/cpu"
 
 	"github.com/cloche-dev/cloche/cmd/cloche/internal/wall"
+	"github.com/cloche-dev/cloche/engine"
 	"github.com/cloche-dev/cloche/engine/memimage"
 	"github.com/cloche-dev/cloche/limits"
 	"github.com/cloche-dev/cloche/runtimes"
@@ -118,7 +119,7 @@ func (a *app) examine() (r report, broken bool) {
 	} else {
 		defer cache.Close()
 		r.Cache = cacheState(cache)
-		all := specs()
+		all := engine.Specs()
 		for _, name := range slices.Sorted(maps.Keys(all)) {
 			statuses = append(statuses, all[name].Status(cache, true))
 		}

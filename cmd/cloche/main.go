@@ -19,6 +19,7 @@ import (
 
 	"github.com/cloche-dev/cloche/cmd/cloche/internal/wall"
 	"github.com/cloche-dev/cloche/engine"
+	"github.com/cloche-dev/cloche/limits"
 	"github.com/cloche-dev/cloche/runtimes"
 )
 
@@ -189,4 +190,9 @@ func printable(s string) string {
 // openCache opens the cache folder that the environment names.
 func (a *app) openCache() (*runtimes.Cache, error) {
 	return runtimes.OpenCache(a.getenv(runtimes.CacheEnv))
+}
+
+// engine makes one for a command that runs at most one sandbox.
+func (a *app) engine(l limits.Limits) (*engine.Engine, error) {
+	return engine.New(engine.Config{Cache: a.getenv("CLOCHE_CACHE"), Limits: l, MaxIdle: 1, MaxSandboxes: 1, Progress: newProgress(a.err)})
 }

@@ -43,7 +43,7 @@ func TestHostMemoryIsBounded(t *testing.T) {
 			"syntax": "const a: any = 1;\n",
 		},
 	} {
-		if !slices.Contains(ready, runtimeName(language)) {
+		if !slices.Contains(ready, engine.RuntimeOf(language)) {
 			t.Logf("%s is not set up: run make setup", language)
 			continue
 		}

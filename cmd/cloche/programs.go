@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -61,7 +62,7 @@ func (c *runCmd) programs(stdin io.Reader) ([]program, error) {
 	}
 	if c.Session {
 		for _, p := range programs[1:] {
-			if runtimeName(p.language) != runtimeName(programs[0].language) {
+			if engine.RuntimeOf(p.language) != engine.RuntimeOf(programs[0].language) {
 				return nil, usagef("a session has one language: %s is not %s", p.language, programs[0].language)
 			}
 		}
@@ -74,20 +75,12 @@ var languages = map[string]string{
 	".ts": engine.TypeScript, ".mts": engine.TypeScript, ".cts": engine.TypeScript, ".tsx": engine.TypeScript, ".jsx": engine.TypeScript,
 }
 
-func (c *runCmd) languageOf(file string) string {
-	if c.Lang != "" {
-		return c.Lang
-	}
+func (c *runCmd) languageOf(file string) string { return cmp.Or(c.Lang, languageOf(file)) }
+
+// languageOf is the language of a file by its suffix, Python where that says nothing.
+func languageOf(file string) string {
 	if l, ok := languages[strings.ToLower(filepath.Ext(file))]; ok {
 		return l
 	}
 	return engine.Python
-}
-
-// runtimeName is the interpreter of a language.
-func runtimeName(language string) string {
-	if language == engine.TypeScript {
-		return engine.JavaScript
-	}
-	return language
 }

@@ -119,7 +119,7 @@ func readyLanguages(t testing.TB, dir string) []string {
 	}
 	defer cache.Close()
 	var ready []string
-	for name, spec := range specs() {
+	for name, spec := range engine.Specs() {
 		if spec.Status(cache, false).Ready() {
 			ready = append(ready, name)
 		} else {

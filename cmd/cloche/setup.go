@@ -10,15 +10,9 @@ import (
 	"github.com/cloche-dev/cloche/engine"
 	"github.com/cloche-dev/cloche/limits"
 	"github.com/cloche-dev/cloche/runtimes"
-	"github.com/cloche-dev/cloche/runtimes/js"
 	"github.com/cloche-dev/cloche/runtimes/python"
 	"github.com/cloche-dev/cloche/web/page"
 )
-
-// specs are the interpreters that there are, by language.
-func specs() map[string]runtimes.Spec {
-	return map[string]runtimes.Spec{engine.Python: python.Spec(), engine.JavaScript: js.Spec()}
-}
 
 type setupCmd struct {
 	Language []string `arg:"" optional:"" enum:"python,javascript" help:"python or javascript; without it both, and the playground's editor."`
@@ -37,7 +31,7 @@ The cache folder is cloche in the user's cache folder, or that which CLOCHE_CACH
 func (c *setupCmd) Run(a *app) error {
 	languages := c.Language
 	if len(languages) == 0 {
-		languages = slices.Sorted(maps.Keys(specs()))
+		languages = slices.Sorted(maps.Keys(engine.Specs()))
 	}
 	cache, err := a.openCache()
 	if err != nil {
@@ -46,7 +40,7 @@ func (c *setupCmd) Run(a *app) error {
 	defer cache.Close()
 	p := newProgress(a.err)
 	for _, name := range languages {
-		spec := specs()[name]
+		spec := engine.Specs()[name]
 		begun := time.Now()
 		st := spec.Status(cache, false)
 		if st.Ready() {

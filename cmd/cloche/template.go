@@ -41,10 +41,6 @@ func (c *templateBuildCmd) Run(a *app) (err error) {
 	if err != nil {
 		return usageError{err}
 	}
-	language, ok := languages[strings.ToLower(filepath.Ext(c.Preload))]
-	if !ok {
-		language = engine.Python
-	}
 	flags := sandboxFlags{Files: c.Files, Packages: c.Packages, Timeout: c.Timeout, Memory: c.Memory}
 	p, err := flags.policy(a)
 	if err != nil {
@@ -54,7 +50,7 @@ func (c *templateBuildCmd) Run(a *app) (err error) {
 	if err != nil {
 		return err
 	}
-	o.Language = language
+	o.Language = languageOf(c.Preload)
 	eng, err := a.engine(p.limits)
 	if err != nil {
 		return err
@@ -72,11 +68,6 @@ func (c *templateBuildCmd) Run(a *app) (err error) {
 	}
 	fmt.Fprintf(a.out, "%s: built\n", c.Name)
 	return nil
-}
-
-// engine makes one for a command that runs at most one sandbox.
-func (a *app) engine(l limits.Limits) (*engine.Engine, error) {
-	return engine.New(engine.Config{Cache: a.getenv("CLOCHE_CACHE"), Limits: l, MaxIdle: 1, MaxSandboxes: 1, Progress: newProgress(a.err)})
 }
 
 type templateListCmd struct {

@@ -63,7 +63,7 @@ func (a *app) raiseIfReady(eng *engine.Engine, c wall.Config) error {
 		return err
 	}
 	defer cache.Close()
-	for name, spec := range specs() {
+	for name, spec := range engine.Specs() {
 		if !spec.Status(cache, false).Ready() {
 			fmt.Fprintf(a.err, "cloche: %s is not set up, so that there is no second wall: run cloche setup\n", name)
 			return nil

@@ -107,7 +107,7 @@ func (a *app) setUpFor(keys []*web.Key) (dir string, err error) {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, cache.Close()) }()
-	for _, spec := range specs() {
+	for _, spec := range engine.Specs() {
 		if spec.Status(cache, false).Ready() {
 			continue
 		}

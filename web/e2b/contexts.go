@@ -43,14 +43,6 @@ type codeContext struct {
 
 func newContexts(cfg Config) *contexts { return &contexts{cfg: cfg, all: map[string]*codeContext{}} }
 
-// runtimeOf is the language whose interpreter runs programs in language.
-func runtimeOf(language string) string {
-	if language == engine.TypeScript {
-		return engine.JavaScript
-	}
-	return language
-}
-
 // create makes a context. The one that was not used for longest makes room.
 func (s *contexts) create(id, language string, cwd *string) (*codeContext, error) {
 	c := &codeContext{id: id, language: language, cwd: runtimes.WorkDir, cfg: s.cfg, turn: make(chan struct{}, 1), used: time.Now()}
@@ -108,7 +100,7 @@ func (s *contexts) find(id string) (*codeContext, error) {
 
 // byLanguage is the default context of a language.
 func (s *contexts) byLanguage(language string) (*codeContext, error) {
-	id := runtimeOf(language)
+	id := engine.RuntimeOf(language)
 	if c, err := s.find(id); err == nil {
 		return c, nil
 	}
@@ -212,7 +204,7 @@ func (c *codeContext) with(ctx context.Context, use func(*engine.Session) error)
 // open makes the session and goes to its folder. Preconditions: the turn is held.
 func (c *codeContext) open(ctx context.Context) (err error) {
 	o := c.cfg.Options
-	o.Language = runtimeOf(c.language)
+	o.Language = engine.RuntimeOf(c.language)
 	if o.Language != engine.Python {
 		o.Packages = nil // they are Python's
 	}

@@ -49,7 +49,7 @@ func (h *Handler) execute(w http.ResponseWriter, r *http.Request) error {
 		if language == engine.TypeScript {
 			t.Name = fmt.Sprintf("turn%d.ts", c.count)
 		}
-		res, err := run(r.Context(), s, t, req.EnvVars, runtimeOf(language))
+		res, err := run(r.Context(), s, t, req.EnvVars, engine.RuntimeOf(language))
 		if err != nil {
 			if !out.begun {
 				return err

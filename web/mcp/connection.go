@@ -99,14 +99,6 @@ func (c *connection) within(ctx context.Context) (context.Context, func()) {
 	return ctx, func() { cancel(nil) }
 }
 
-// runtimeOf is the language whose interpreter runs programs in language.
-func runtimeOf(language string) string {
-	if language == engine.TypeScript {
-		return engine.JavaScript
-	}
-	return language
-}
-
 var sessionName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // find returns the session called name for a program in language, making an entry for it when there is none. An
@@ -129,7 +121,7 @@ func (c *connection) find(name, language string) (*session, error) {
 			language = name
 		}
 	}
-	language = runtimeOf(language)
+	language = engine.RuntimeOf(language)
 	if name == "" {
 		name = language
 		s = c.sessions[name]
