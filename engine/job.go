@@ -12,12 +12,14 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/cloche-dev/cloche/hostfuncs"
 	"github.com/cloche-dev/cloche/hostfuncs/fetch"
 	"github.com/cloche-dev/cloche/limits"
 	"github.com/cloche-dev/cloche/runtimes"
 	"github.com/cloche-dev/cloche/runtimes/python"
+	"github.com/cloche-dev/cloche/wasi"
 )
 
 // The languages of jobs. TypeScript is JavaScript whose types are taken off first.
@@ -211,6 +213,9 @@ func (o Options) check() error {
 	if o.Autopsy < 0 || o.Autopsy > limits.MaxAutopsy {
 		errs = append(errs, fmt.Errorf("autopsy is %s, must be from 0s to %s", o.Autopsy, limits.MaxAutopsy))
 	}
+	if !o.Clock.IsZero() {
+		errs = append(errs, wasi.CheckStart(o.Clock))
+	}
 	for k, v := range o.Env {
 		if k == "" || strings.ContainsAny(k, "=\x00") || strings.Contains(v, "\x00") {
 			errs = append(errs, fmt.Errorf("environment variable %q: a name may not be empty or hold '=', and neither part a NUL", k))
@@ -260,6 +265,9 @@ func (t Turn) prepare(language string, number int) (*runtimes.Turn, error) {
 	if name == "" {
 		name = defaultName(language, number)
 	}
+	if err := checkText(t.Code); err != nil {
+		return nil, invalid("%s: %w", name, err)
+	}
 	rt := &runtimes.Turn{
 		Source: t.Code, Name: name, Args: t.Args, Module: strings.HasSuffix(name, ".mjs"),
 		TypeScript: language == TypeScript || language == JavaScript && strings.HasSuffix(name, ".ts"),
@@ -281,6 +289,22 @@ func (t Turn) prepare(language string, number int) (*runtimes.Turn, error) {
 		}
 	}
 	return rt, nil
+}
+
+// checkText reports a program that is no UTF-8, of which an interpreter would say less.
+func checkText(code string) error {
+	if utf8.ValidString(code) {
+		return nil
+	}
+	if strings.HasPrefix(code, "\xff\xfe") || strings.HasPrefix(code, "\xfe\xff") {
+		return errors.New("the program is UTF-16, must be UTF-8")
+	}
+	for at := range code {
+		if r, n := utf8.DecodeRuneInString(code[at:]); r == utf8.RuneError && n == 1 {
+			return fmt.Errorf("line %d: the byte 0x%02x is not UTF-8, which a program must be", 1+strings.Count(code[:at], "\n"), code[at])
+		}
+	}
+	return nil
 }
 
 // isName says whether s can be the name of a variable in either language.

@@ -185,7 +185,8 @@ func (s *sandbox) run(ctx context.Context, t Turn, from *resumption) (*Result, e
 			s.failed = s.fail(res, r, t, turn.Name)
 		}
 		s.discard()
-	} else if err == nil {
+	}
+	if err == nil { // the files are the host's, and in order when the instance is not; a session undoes what a turn that was cut did
 		res.FilesChanged = s.tree.changes(mark)
 	}
 	s.log(ctx, res)

@@ -3,6 +3,7 @@ package wasi
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"time"
 )
@@ -90,6 +91,14 @@ type FixedClock struct {
 	start   time.Time
 	tick    time.Duration
 	elapsed time.Duration
+}
+
+// CheckStart reports a time that a guest's clock cannot tell: it counts nanoseconds from 1970 in 64 bits, and is to have years left.
+func CheckStart(t time.Time) error {
+	if y := t.UTC().Year(); y < 1970 || y > 2199 {
+		return fmt.Errorf("clock is %s, must be in the years 1970 to 2199", t.UTC().Format(time.RFC3339))
+	}
+	return nil
 }
 
 // NewFixedClock returns a clock that stands at start. A tick of zero means one microsecond; without any, a guest

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cloche-dev/cloche/limits"
+	"github.com/cloche-dev/cloche/wasi"
 )
 
 // sizeFlag is a number of bytes in human form.
@@ -48,6 +49,19 @@ func (f *durationFlag) UnmarshalText(b []byte) error {
 	return err
 }
 
+// clockFlag is a time as RFC 3339 writes it.
+type clockFlag time.Time
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (f *clockFlag) UnmarshalText(b []byte) error {
+	t, err := time.Parse(time.RFC3339, string(b))
+	if err != nil {
+		return usagef("time %q is not understood: write it as 2026-01-31T12:00:00Z", b)
+	}
+	*f = clockFlag(t)
+	return wasi.CheckStart(t)
+}
+
 // mountFlag is HOST:GUEST[:ro|rw|overlay].
 type mountFlag limits.Mount
 
@@ -80,7 +94,7 @@ func (f *fileFlag) UnmarshalText(b []byte) error {
 		*f = fileFlag{filepath.Base(host), host}
 		return nil
 	}
-	if (*pairFlag)(f).UnmarshalText(b) != nil {
+	if (*pairFlag)(f).UnmarshalText(b) != nil || f.value == "" {
 		return usagef("%q is not understood: write GUEST=HOST, or HOST alone", b)
 	}
 	return nil

@@ -5,6 +5,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +13,9 @@ import (
 	"log"
 	"os"
 	"os/signal"
+	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -135,16 +138,81 @@ func doMain(ctx context.Context, args []string, std stdio, getenv func(string) s
 	if err != nil {
 		panic(err) // the grammar is part of the program
 	}
-	if len(args) == 0 {
+	switch {
+	case len(args) == 0:
 		args = []string{"--help"}
+	case args[0] == "help": // as other programs have it
+		args = append(args[1:len(args):len(args)], "--help")
+	case args[0] == "--version":
+		args = []string{"version"}
 	}
 	parsed, err := parser.Parse(args)
 	if err != nil {
-		fmt.Fprintf(std.err, "cloche: %v\n", err)
+		fmt.Fprintf(std.err, "cloche: %s\n", usageText(err))
 		fmt.Fprintf(std.err, "Run \"cloche%s --help\" for its usage.\n", commandOf(err))
 		return exitUsage
 	}
-	return exitCode(parsed.Run(&app{ctx, std, getenv}), std.err)
+	out := &output{to: std.out}
+	std.out = out
+	err = parsed.Run(&app{ctx, std, getenv})
+	if err == nil {
+		err = out.failed()
+	}
+	return exitCode(err, std.err)
+}
+
+// output is our standard output. It remembers that something could not be written, which is lost otherwise: a program in the
+// sandbox does not learn of it.
+type output struct {
+	to io.Writer
+
+	mu  sync.Mutex
+	err error // the first
+}
+
+// Write implements [io.Writer].
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.to.Write(p)
+	if err != nil {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.err = cmp.Or(o.err, err)
+	}
+	return n, err
+}
+
+func (o *output) failed() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.err
+}
+
+// fileOf is the file that w writes to, if it is one.
+func fileOf(w io.Writer) (*os.File, bool) {
+	if o, ok := w.(*output); ok {
+		w = o.to
+	}
+	f, ok := w.(*os.File)
+	return f, ok
+}
+
+// What the parser says of flags without a value, of lists that an empty word stands in, and of words after a program, in words
+// that help.
+var (
+	noValue    = regexp.MustCompile(`^(\S+): (?:expected \w+ value but got "EOL" \(<EOL>\)|missing value, expecting .*)$`)
+	flagInside = regexp.MustCompile(`^(\S+): expected \w+ value but got "(.*)" \((?:long|short) flag\); perhaps try .*$`)
+)
+
+// usageText is what the parser has to say.
+func usageText(err error) string {
+	s := err.Error()
+	s = noValue.ReplaceAllString(s, "$1: its value is missing")
+	s = flagInside.ReplaceAllString(s, `$1: its value is missing; if "$2" is the value write $1="$2"`)
+	s = strings.Replace(s, `must be one of "",`, "must be one of ", 1)
+	if strings.HasPrefix(s, "unexpected argument ") && commandOf(err) == " run" {
+		s += ": arguments of the program are given with --arg"
+	}
+	return s
 }
 
 // commandOf is the command that a parse error is about, with a space before it, or "".
@@ -153,7 +221,7 @@ func commandOf(err error) string {
 	if !ok || pe.Context == nil || pe.Context.Selected() == nil {
 		return ""
 	}
-	return " " + pe.Context.Selected().Name
+	return strings.TrimPrefix(pe.Context.Selected().FullPath(), pe.Context.Model.Name)
 }
 
 // exitCode says what err means, on stderr and as an exit status. It is the one place that does.

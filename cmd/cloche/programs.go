@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -46,13 +45,13 @@ func (c *runCmd) programs(stdin io.Reader) ([]program, error) {
 				return nil, usagef("standard input is asked for twice")
 			}
 			stdinUsed = true
-			b, err := io.ReadAll(stdin)
+			b, err := readAtMost(stdin, maxProgram)
 			if err != nil {
 				return nil, fmt.Errorf("read the program: %w", err)
 			}
 			p.code = string(b)
 		} else {
-			b, err := os.ReadFile(name)
+			b, err := readProgram(name)
 			if err != nil {
 				return nil, usageError{fmt.Errorf("read the program: %w", err)}
 			}

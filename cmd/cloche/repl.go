@@ -112,7 +112,7 @@ type repl struct {
 // open finds out whether somebody types.
 func (r *repl) open() (lineReader, error) {
 	in, isFile := r.in.(*os.File)
-	out, isTerminal := r.app.out.(*os.File)
+	out, isTerminal := fileOf(r.app.out)
 	if !isFile || !isTerminal || !term.IsTerminal(int(in.Fd())) || !term.IsTerminal(int(out.Fd())) || in != os.Stdin {
 		return &plainLines{bufio.NewReader(r.in)}, nil
 	}
@@ -226,7 +226,7 @@ func (r *repl) turnOf(code string) (over bool, err error) {
 	case ":reset":
 		return false, r.s.Reset(r.ctx)
 	case ":load":
-		b, err := os.ReadFile(strings.TrimSpace(rest))
+		b, err := readProgram(strings.TrimSpace(rest))
 		if err != nil {
 			fmt.Fprintf(r.err, "cloche: %v\n", err)
 			return false, nil

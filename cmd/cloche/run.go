@@ -141,6 +141,9 @@ func openStdin(name string, ours io.Reader) (io.Reader, func() error, error) {
 	if err != nil {
 		return nil, nil, usageError{fmt.Errorf("--stdin: %w", err)}
 	}
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return nil, nil, errors.Join(usagef("--stdin: %s is a folder", name), f.Close())
+	}
 	return f, f.Close, nil
 }
 

@@ -29,7 +29,7 @@ type sandboxFlags struct {
 	Template string      `placeholder:"NAME" help:"Start from a template: an interpreter in which a program has run already. See cloche template."`
 	Allow    []string    `sep:"none" placeholder:"PATTERN" help:"What the program may fetch, besides what the policy allows: a host (api.example.com, *.example.org, 127.0.0.1:8000), a URL (https://api.example.com/v1/*), or * for any public server. Repeatable. Default: no network."`
 	Seed     *uint64     `placeholder:"N" help:"Fix the random numbers."`
-	Clock    *time.Time  `format:"2006-01-02T15:04:05Z07:00" placeholder:"TIME" help:"Start a clock of the program's own at this time (RFC 3339): it sees the same times whenever it runs, and sleeping takes none."`
+	Clock    *clockFlag  `placeholder:"TIME" help:"Start a clock of the program's own at this time (RFC 3339): it sees the same times whenever it runs, and sleeping takes none."`
 
 	Policy  string       `type:"existingfile" placeholder:"FILE.toml" help:"Limits, presets, mounts, environment, network, packages and what a review denies."`
 	Preset  string       `placeholder:"NAME" help:"A named set of limits: tiny, script, data, or one of the policy's."`
@@ -84,7 +84,12 @@ func (c *sandboxFlags) policy(a *app) (effective, error) {
 		errs = append(errs, limits.CheckEnv(kv.name, kv.value))
 		e.env[kv.name] = kv.value
 	}
-	e.mounts = append(e.mounts, policy.Mounts...)
+	for _, m := range policy.Mounts {
+		if _, err := absolute(m); err != nil {
+			errs = append(errs, fmt.Errorf("policy %s: %w", c.Policy, err))
+		}
+		e.mounts = append(e.mounts, m)
+	}
 	for _, f := range c.Mounts {
 		m, err := absolute(limits.Mount(f))
 		errs = append(errs, err)
@@ -159,7 +164,7 @@ func (c *sandboxFlags) checkSecrets(a *app, mounts []limits.Mount) error {
 func (c *sandboxFlags) options(p effective) (engine.Options, error) {
 	o := engine.Options{Env: p.env, Mounts: p.mounts, Shared: p.shared, Seed: c.Seed, Network: p.network, Packages: p.packages, Review: p.review, Template: c.Template, Autopsy: p.autopsy}
 	if c.Clock != nil {
-		o.Clock = *c.Clock
+		o.Clock = time.Time(*c.Clock)
 	}
 	errs := []error{checkTwice(c.Files)}
 	for _, f := range c.Files {
@@ -171,12 +176,13 @@ func (c *sandboxFlags) options(p effective) (engine.Options, error) {
 		case info.IsDir():
 			errs = append(errs, fmt.Errorf("--file %s: %s is a folder: show it with --mount", f.name, f.value))
 			continue
-		case info.Size() > int64(p.limits.DiskBytes):
-			errs = append(errs, fmt.Errorf("--file %s: %s has %s, and the sandbox's disk %s: raise --disk or use --mount",
-				f.name, f.value, limits.ApproxSize(uint64(info.Size())), limits.FormatSize(p.limits.DiskBytes)))
+		}
+		b, err := readHost(f.value, p.limits.DiskBytes)
+		if _, large := errors.AsType[tooLargeError](err); large {
+			errs = append(errs, fmt.Errorf("--file %s: %s has more than the sandbox's disk, %s: raise --disk or use --mount",
+				f.name, f.value, limits.FormatSize(p.limits.DiskBytes)))
 			continue
 		}
-		b, err := os.ReadFile(f.value)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("--file %s: %w", f.name, err))
 			continue

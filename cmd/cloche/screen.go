@@ -2,7 +2,6 @@ package main
 
 import (
 	"io"
-	"os"
 	"strings"
 	"unicode/utf8"
 
@@ -19,7 +18,7 @@ type screen struct {
 
 // onScreen is w, or a screen before it if w is a terminal. It serves one stream of one turn.
 func onScreen(w io.Writer) io.Writer {
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if f, ok := fileOf(w); ok && term.IsTerminal(int(f.Fd())) {
 		return &screen{to: w}
 	}
 	return w

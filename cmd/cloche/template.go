@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
@@ -37,7 +36,7 @@ func (templateBuildCmd) Help() string {
 
 // Run builds a template.
 func (c *templateBuildCmd) Run(a *app) (err error) {
-	code, err := os.ReadFile(c.Preload)
+	code, err := readProgram(c.Preload)
 	if err != nil {
 		return usageError{err}
 	}

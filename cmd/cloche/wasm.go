@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -21,7 +20,7 @@ type wasmCmd struct {
 	Env     []pairFlag   `sep:"none" placeholder:"K=V" help:"An environment variable. Repeatable."`
 	Stdin   string       `placeholder:"FILE" help:"Standard input; \"-\" passes on ours. Default: empty."`
 	Seed    *uint64      `placeholder:"N" help:"Fix the random numbers."`
-	Clock   *time.Time   `format:"2006-01-02T15:04:05Z07:00" placeholder:"TIME" help:"Start a clock of the program's own at this time (RFC 3339), so that it sees the same times whenever it runs. Sleeping takes no time then."`
+	Clock   *clockFlag   `placeholder:"TIME" help:"Start a clock of the program's own at this time (RFC 3339), so that it sees the same times whenever it runs. Sleeping takes no time then."`
 	Timeout durationFlag `placeholder:"30s" help:"Wall time."`
 	Memory  sizeFlag     `placeholder:"512MiB" help:"Linear memory."`
 	Fuel    countFlag    `placeholder:"N" help:"Instructions."`
@@ -38,7 +37,7 @@ func (wasmCmd) Help() string {
 
 // Run runs the module.
 func (c *wasmCmd) Run(a *app) (err error) {
-	binary, err := os.ReadFile(c.Module)
+	binary, err := readHost(c.Module, maxModule)
 	if err != nil {
 		return usageError{fmt.Errorf("read the module: %w", err)}
 	}
@@ -51,7 +50,7 @@ func (c *wasmCmd) Run(a *app) (err error) {
 		},
 	}
 	if c.Clock != nil {
-		cmd.Clock = wasi.NewFixedClock(*c.Clock, 0)
+		cmd.Clock = wasi.NewFixedClock(time.Time(*c.Clock), 0)
 	}
 	var errs []error
 	for _, kv := range c.Env {
