@@ -10,7 +10,9 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -201,6 +203,12 @@ func (s *Server) getAudit(x *exchange, c echo.Context) error {
 		}
 	}
 	key, status, session, language := c.QueryParam("key"), c.QueryParam("status"), c.QueryParam("session_id"), c.QueryParam("language")
+	if status != "" && !slices.Contains(statuses, status) {
+		return invalidf("status is %s: there are %s", quoted(status), strings.Join(statuses, ", "))
+	}
+	if _, err := languageOf(language); err != nil {
+		return err
+	}
 	if !x.key.Admin {
 		if key != "" && key != x.key.Name {
 			return fail(http.StatusForbidden, codeForbidden, "the audit of other keys is for admin keys")

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"encoding"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -36,10 +39,11 @@ func checkJSON(body []byte, t reflect.Type) *apiError {
 		case ',':
 			if n := len(around); n > 0 {
 				expectKey, next = around[n-1].keys != nil, around[n-1].element
+				around[n-1].index++
 			}
 		case 'n':
 			if n := len(around); n > 0 && !expectKey && around[n-1].wants(next) && bytes.HasPrefix(body[i:], []byte("null")) {
-				return invalidf("null cannot be an element of a list, or the value of a name")
+				return invalidf("%s is null, which cannot be an element of a list, or the value of a name", quoted(place(around)))
 			}
 		case '"':
 			end := stringEnd(body, i)
@@ -49,7 +53,7 @@ func checkJSON(body []byte, t reflect.Type) *apiError {
 			if expectKey {
 				var ok bool
 				var e *apiError
-				if next, ok, e = around[len(around)-1].key(body[i : end+1]); e != nil || !ok {
+				if next, ok, e = around[len(around)-1].key(body[i:end+1], around); e != nil || !ok {
 					return e
 				}
 				expectKey = false
@@ -65,6 +69,25 @@ type container struct {
 	keys    map[string]bool         // those so far of an object; nil for a list
 	fields  map[string]reflect.Type // of an object that becomes a struct; nil for others
 	element reflect.Type            // of a list's elements and a map's values; nil: anything goes
+
+	name  string // of an object: the last key
+	index int    // of a list: how many elements came before
+}
+
+// place is where the value that is being read stands, such as files[1].path.
+func place(around []container) string {
+	var b strings.Builder
+	for i, c := range around {
+		switch {
+		case c.keys == nil:
+			fmt.Fprintf(&b, "[%d]", c.index)
+		case i > 0:
+			b.WriteString("." + c.name)
+		default:
+			b.WriteString(c.name)
+		}
+	}
+	return b.String()
 }
 
 func newContainer(object bool, t reflect.Type) container {
@@ -95,14 +118,16 @@ var (
 	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
-// key takes the next key of an object, with its quotes, and returns the type of its value. It is not ok when it is malformed.
-func (c container) key(quotedKey []byte) (value reflect.Type, ok bool, _ *apiError) {
+// key takes the next key of an object, the innermost one of around, with its quotes, and returns the type of its value. It is not ok
+// when it is malformed.
+func (c *container) key(quotedKey []byte, around []container) (value reflect.Type, ok bool, _ *apiError) {
 	name := string(quotedKey[1 : len(quotedKey)-1])
 	if bytes.IndexByte(quotedKey, '\\') >= 0 && json.Unmarshal(quotedKey, &name) != nil {
 		return nil, false, nil
 	}
+	c.name = name
 	if c.keys[name] {
-		return nil, false, invalidf("the key %s is there twice", quoted(name))
+		return nil, false, invalidf("the key %s is there twice", quoted(place(around)))
 	}
 	c.keys[name] = true
 	if c.fields == nil {
@@ -110,7 +135,11 @@ func (c container) key(quotedKey []byte) (value reflect.Type, ok bool, _ *apiErr
 	}
 	value, ok = c.fields[name]
 	if !ok {
-		return nil, false, invalidf("unknown field %s", quoted(name))
+		there := slices.Sorted(maps.Keys(c.fields))
+		if len(there) == 0 {
+			return nil, false, invalidf("unknown field %s: there are none here", quoted(place(around)))
+		}
+		return nil, false, invalidf("unknown field %s: there are %s", quoted(place(around)), strings.Join(there, ", "))
 	}
 	return value, true, nil
 }

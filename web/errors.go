@@ -41,6 +41,7 @@ const (
 	codeTooMany      = "too_many_requests"
 	codeTimeout      = "request_timeout"
 	codeRange        = "range_not_satisfiable"
+	codePrecondition = "precondition_failed"
 	codeMisdirected  = "misdirected_request"
 	codeInternal     = "internal"
 	codeUnavailable  = "unavailable"

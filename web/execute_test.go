@@ -82,12 +82,12 @@ func TestLimits(t *testing.T) {
 	}{
 		{object{"memory_bytes": uint64(2) << 30}, "may ask for 1073741824 at most"},
 		{object{"fuel": uint64(3e12)}, "limits.fuel"},
-		{object{"timeout_ms": 0}, "limits.timeout_ms is 0"},
-		{object{"timeout_ms": uint64(1) << 63}, "limits.timeout_ms"},
+		{object{"timeout_ms": 0}, "limits.timeout_ms is 0, must be 1 or more"},
+		{object{"timeout_ms": uint64(1) << 63}, "must be from 1ms to 24h"},
 		{object{"memory_bytes": 1 << 20}, "memory"},
 		{object{"timeout_ms": -1}, "timeout_ms must be a whole number from 0"},
 		{object{"timeout_ms": "1s"}, "timeout_ms must be a whole number from 0 to 18446744073709551615, not a string"},
-		{object{"timeout_s": 1}, `unknown field "timeout_s"`},
+		{object{"timeout_s": 1}, `unknown field "limits.timeout_s": there are disk_bytes, fuel, memory_bytes, output_bytes, timeout_ms`},
 	} {
 		s.do("POST", "/v1/execute", object{"code": "1", "limits": c.limits}).mustFail(400, "invalid_request", c.text)
 		s.do("POST", "/v1/execute", object{"code": "1", "limits": c.limits}, "Accept: text/event-stream").mustFail(400, "invalid_request", c.text)
@@ -103,7 +103,7 @@ func TestBadRequests(t *testing.T) {
 		text   string
 	}{
 		{`{"code":"1"}`, 415, "unsupported_media_type", "application/json"},
-		{object{"code": "1", "colour": "red"}, 400, "invalid_request", `unknown field "colour"`},
+		{object{"code": "1", "colour": "red"}, 400, "invalid_request", `unknown field "colour": there are args, autopsy_s, code, collect, `},
 		{object{"Code": "1"}, 400, "invalid_request", `unknown field "Code"`},
 		{object{"code": 1}, 400, "invalid_request", "code must be a string, not a number"},
 		{object{"language": "ruby", "code": "1"}, 400, "invalid_request", "use python, javascript or typescript"},
@@ -129,10 +129,10 @@ func TestBadRequests(t *testing.T) {
 		"{\n \"code\": x}":            "line 2, column 10",
 		`{"code":"1","code":"2"}`:     `"code" is there twice`,
 		`{"code":"1","c\u006fde":""}`: `"code" is there twice`,
-		`{"code":"1","limits":{"fuel":1000000000,"Fuel":2}}`:          `unknown field "Fuel"`,
-		`{"code":"1","files":[{"path":"a","Path":"b","content":""}]}`: `unknown field "Path"`,
-		`{"code":"1","env":{"A":"1","A":"2"}}`:                        `"A" is there twice`,
-		`{"code":"1","inputs":{"a":[{"b":1,"b":2}]}}`:                 `"b" is there twice`,
+		`{"code":"1","limits":{"fuel":1000000000,"Fuel":2}}`:          `unknown field "limits.Fuel"`,
+		`{"code":"1","files":[{"path":"a","Path":"b","content":""}]}`: `unknown field "files[0].Path"`,
+		`{"code":"1","env":{"A":"1","A":"2"}}`:                        `"env.A" is there twice`,
+		`{"code":"1","inputs":{"a":[{"b":1,"b":2}]}}`:                 `"inputs.a[0].b" is there twice`,
 		`{"code":"1","limits":{"timeout_ms":1.5}}`:                    "limits.timeout_ms must be a whole number from 0 to 18446744073709551615, not 1.5",
 		`{"code":"1","seed":-1}`:                                      "seed must be a whole number from 0 to 18446744073709551615, not -1",
 		`{"code":"1","autopsy_s":1e400}`:                              "autopsy_s must be a number, not 1e400",
@@ -141,10 +141,11 @@ func TestBadRequests(t *testing.T) {
 		`{"code":"1","env":{"A":true}}`:                               "each of env must be a string, not true or false",
 		`{"code":"1","mailbox":{"a":1}}`:                              "each of mailbox must be a string",
 		`{"code":"1","files":["a"]}`:                                  "each of files must be an object, not a string",
-		`{"code":"1","args":[null]}`:                                  "null cannot be an element",
-		`{"code":"1","env":{"A":null}}`:                               "null cannot be an element of a list, or the value of a name",
-		`{"code":"1","files":[null]}`:                                 "null cannot be an element",
-		"{\"code\":\"print('\xff')\"}":                                "not UTF-8",
+		`{"code":"1","args":["a",null]}`:                              `"args[1]" is null, which cannot be an element`,
+		`{"code":"1","env":{"A":null}}`:                               `"env.A" is null, which cannot be an element of a list, or the value of a name`,
+		`{"code":"1","files":[null]}`:                                 `"files[0]" is null`,
+		`{"code":"1","files":[{"path":"a","content":""},{"path":"/data/b/../a","content":""}]}`: `files[0] and files[1] have the same path, "/data/a"`,
+		"{\"code\":\"print('\xff')\"}": "not UTF-8",
 		`{"code":"1","inputs":{"a":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}}`: "nested more than",
 	} {
 		s.do("POST", "/v1/execute", body, "Content-Type: application/json").mustFail(400, "invalid_request", text)

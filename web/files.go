@@ -129,9 +129,13 @@ func (s *Server) getFile(x *exchange, c echo.Context) error {
 			x.r.Header.Del("Range") // what is not understood is passed over (RFC 9110, 14.2)
 		}
 		http.ServeContent(w, x.r, "", time.Time{}, seeker)
-		if w.outside {
+		switch w.refused {
+		case http.StatusRequestedRangeNotSatisfiable:
 			h.Del("Content-Disposition")
 			return fail(http.StatusRequestedRangeNotSatisfiable, codeRange, "the Range %s is not within the file", quoted(x.r.Header.Get("Range")))
+		case http.StatusPreconditionFailed:
+			h.Del("Content-Disposition")
+			return errNoTags
 		}
 		return nil
 	})
@@ -145,24 +149,63 @@ func (w slowly) Write(b []byte) (int, error) {
 	return w.exchange.Write(b)
 }
 
-// content is what http.ServeContent writes to. It takes the answer to a Range that the file does not have, which is not in
-// our form.
+// content is what http.ServeContent writes to. It takes the answers that are not in our form: to a Range that the file does not
+// have, and to a condition that it does not meet.
 type content struct {
 	slowly
-	outside bool
+	refused int // the status of such an answer
 }
 
 func (w *content) WriteHeader(status int) {
-	if w.outside = status == http.StatusRequestedRangeNotSatisfiable; !w.outside {
-		w.slowly.WriteHeader(status)
+	if status == http.StatusRequestedRangeNotSatisfiable || status == http.StatusPreconditionFailed {
+		w.refused = status
+		return
 	}
+	w.slowly.WriteHeader(status)
 }
 
 func (w *content) Write(b []byte) (int, error) {
-	if w.outside {
+	if w.refused != 0 {
 		return len(b), nil
 	}
 	return w.slowly.Write(b)
+}
+
+var errNoTags = fail(http.StatusPreconditionFailed, codePrecondition, "files have no ETag that If-Match could name: only * matches")
+
+// checkCondition holds what is to become of a file against If-Match and If-None-Match (RFC 9110, 13.1), so that who means to make
+// a new file, or to replace one, does nothing else.
+func checkCondition(r *http.Request, f *engine.Files, p string) error {
+	match, none := r.Header.Get("If-Match"), r.Header.Get("If-None-Match")
+	if match == "" && none != "*" {
+		return nil
+	}
+	if match != "" && match != "*" {
+		return errNoTags
+	}
+	there, err := isThere(f, p)
+	switch {
+	case err != nil:
+		return fileError(err)
+	case match == "*" && !there:
+		return fail(http.StatusPreconditionFailed, codePrecondition, "there is no %s, as If-Match: * demands", quoted(p))
+	case none == "*" && there:
+		return fail(http.StatusPreconditionFailed, codePrecondition, "there is a %s already, and If-None-Match: * asks for there to be none", quoted(p))
+	}
+	return nil
+}
+
+func isThere(f *engine.Files, p string) (bool, error) {
+	r, err := f.Open(p)
+	switch {
+	case err == nil:
+		return true, r.Close()
+	case errors.Is(err, vfs.ErrIsDir):
+		return true, nil
+	case errors.Is(err, vfs.ErrNotExist):
+		return false, nil
+	}
+	return false, err
 }
 
 // putFile writes a file from the body, whatever its type.
@@ -174,7 +217,16 @@ func (s *Server) putFile(x *exchange, c echo.Context) error {
 	if e := checkEncoding(x.r); e != nil {
 		return e
 	}
+	if x.r.Header.Get("Content-Range") != "" { // RFC 9110, 14.5: a part must not be taken for the whole
+		return invalidf("Content-Range: a file is written as a whole")
+	}
+	if strings.HasSuffix(x.r.URL.Path, "/") {
+		return invalidf("the path %s: it must name a file, such as sales.csv", quoted(p+"/"))
+	}
 	return s.withFiles(x, c, func(sn *session, f *engine.Files) error {
+		if err := checkCondition(x.r, f, p); err != nil {
+			return err
+		}
 		body, err := x.upload(int64(sn.limits.DiskBytes))
 		if err != nil {
 			return err
@@ -196,6 +248,9 @@ func (s *Server) deleteFile(x *exchange, c echo.Context) error {
 		return err
 	}
 	return s.withFiles(x, c, func(_ *session, f *engine.Files) error {
+		if err := checkCondition(x.r, f, p); err != nil {
+			return err
+		}
 		if err := f.Remove(p); err != nil {
 			return fileError(err)
 		}

@@ -47,6 +47,8 @@ func TestAudit(t *testing.T) {
 	if len(list.Records) != 1 || list.Records[0].ID != res.ID {
 		t.Errorf("%+v", list)
 	}
+	s.do("GET", "/v1/audit?status=timeouts", nil).mustFail(400, "invalid_request", `status is "timeouts": there are failed, ok, error, timeout, `)
+	s.do("GET", "/v1/audit?language=ruby", nil).mustFail(400, "invalid_request", `language "ruby" is unknown`)
 	s.do("GET", "/v1/audit?limit=0", nil).mustFail(400, "invalid_request", "limit")
 	b, err := os.ReadFile(file)
 	if lines := strings.Count(string(b), "\n"); err != nil || lines != 2 || !json.Valid([]byte(strings.SplitN(string(b), "\n", 2)[0])) {

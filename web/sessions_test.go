@@ -159,6 +159,36 @@ func TestFiles(t *testing.T) {
 			t.Errorf("range %q: %d", r, got.status)
 		}
 	}
+	// Who means to make a new file, or to change one that is there, does nothing else. There are no tags that a condition could name.
+	for _, c := range []struct {
+		method, file, condition string
+		status                  int
+	}{
+		{"PUT", "in/a%20b.txt", "If-None-Match: *", 412},
+		{"PUT", "in", "If-None-Match: *", 412},
+		{"PUT", "in/a%20b.txt", `If-Match: "tag"`, 412},
+		{"GET", "in/a%20b.txt", `If-Match: "tag"`, 412},
+		{"DELETE", "in/a%20b.txt", `If-Match: "tag"`, 412},
+		{"PUT", "new", "If-Match: *", 412},
+		{"PUT", "new", "If-None-Match: *", 200},
+		{"PUT", "new", "If-Match: *", 200},
+		{"PUT", "new", `If-None-Match: "tag"`, 200},
+		{"DELETE", "new", "If-Match: *", 204},
+		{"DELETE", "new", "If-Match: *", 412},
+	} {
+		var body any
+		if c.method == "PUT" {
+			body = "x"
+		}
+		r := s.do(c.method, p+"/files/"+c.file, body, c.condition)
+		if c.status == 412 {
+			r.mustFail(412, "precondition_failed", "")
+		} else if r.status != c.status {
+			t.Errorf("%s %s, %s: %d %s", c.method, c.file, c.condition, r.status, r.body)
+		}
+	}
+	s.do("PUT", p+"/files/in/a%20b.txt", "part", "Content-Range: bytes 0-3/100000").mustFail(400, "invalid_request", "a file is written as a whole")
+	s.do("PUT", p+"/files/folder/", "x").mustFail(400, "invalid_request", "must name a file")
 	if r := s.do("HEAD", p+"/files/in/a%20b.txt", nil); r.status != 200 || r.header.Get("Content-Length") != "100000" {
 		t.Errorf("head: %d %v", r.status, r.header)
 	}

@@ -28,7 +28,9 @@ func (l *Limits) engineLimits() (limits.Limits, error) {
 		v    *uint64
 		set  func(uint64)
 	}{
-		{"timeout_ms", l.TimeoutMS, func(v uint64) { out.Timeout = time.Duration(v) * time.Millisecond }},
+		{"timeout_ms", l.TimeoutMS, func(v uint64) {
+			out.Timeout = time.Duration(min(v, math.MaxInt64/uint64(time.Millisecond))) * time.Millisecond
+		}},
 		{"fuel", l.Fuel, func(v uint64) { out.Fuel = v }},
 		{"memory_bytes", l.MemoryBytes, func(v uint64) { out.MemoryBytes = v }},
 		{"output_bytes", l.OutputBytes, func(v uint64) { out.OutputBytes = v }},
@@ -37,8 +39,8 @@ func (l *Limits) engineLimits() (limits.Limits, error) {
 		if f.v == nil {
 			continue
 		}
-		if *f.v == 0 || (f.name == "timeout_ms" && *f.v > uint64(math.MaxInt64/time.Millisecond)) {
-			return out, invalidf("limits.%s is %d, which is out of range", f.name, *f.v)
+		if *f.v == 0 {
+			return out, invalidf("limits.%s is 0, must be 1 or more", f.name)
 		}
 		f.set(*f.v)
 	}
@@ -208,6 +210,7 @@ func environment(base, own map[string]string) (map[string]string, error) {
 
 func files(list []FileContent) ([]engine.File, error) {
 	out := make([]engine.File, len(list))
+	first := make(map[string]int, len(list)) // by path
 	for i, f := range list {
 		b, err := f.bytes()
 		if err != nil {
@@ -216,6 +219,14 @@ func files(list []FileContent) ([]engine.File, error) {
 		if f.Path == "" || strings.HasSuffix(f.Path, "/") || strings.Contains(f.Path, "\x00") {
 			return nil, invalidf("files[%d].path is %s: it must name a file, such as sales.csv", i, quoted(f.Path))
 		}
+		p, err := checkPath(f.Path)
+		if err != nil {
+			return nil, err
+		}
+		if j, twice := first[p]; twice {
+			return nil, invalidf("files[%d] and files[%d] have the same path, %s", j, i, quoted(p))
+		}
+		first[p] = i
 		out[i] = engine.File{Path: f.Path, Content: b}
 	}
 	return out, nil
@@ -267,7 +278,7 @@ func seconds(name string, v *float64, low, high time.Duration) (time.Duration, e
 	}
 	d := *v * float64(time.Second)
 	if math.IsNaN(d) || d < float64(low) || d > float64(high) {
-		return 0, invalidf("%s is %v, must be from %.0f to %.0f", name, *v, low.Seconds(), high.Seconds())
+		return 0, invalidf("%s is %.10g, must be from %.0f to %.0f", name, *v, low.Seconds(), high.Seconds())
 	}
 	return time.Duration(d), nil
 }

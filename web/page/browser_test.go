@@ -224,6 +224,20 @@ func TestRuns(t *testing.T) {
 	shoot(t, ctx, "error")
 	checkAccessibility(t, ctx, "error")
 
+	// What moves below the line numbers does not shine through them; colours of terminals are left out.
+	do(t, ctx, write("print('\\x1b[1;31mred\\x1b[0m', "+strings.Repeat("'x' + ", 100)+"'')"), press("ok"))
+	wantOutput(t, ctx, "red xxx")
+	if got := eval[string](t, ctx, `getComputedStyle(document.querySelector("#editor").shadowRoot.querySelector(".cm-gutters")).backgroundColor`); strings.HasPrefix(got, "rgba(") {
+		t.Errorf("line numbers stand on %s", got)
+	}
+
+	// A limit that cannot be is not passed over: nothing runs, and the focus is there.
+	do(t, ctx, chromedp.Evaluate[chromedp.Void](`document.querySelector("#limit-timeout").value = "-3"; document.getElementById("run").click()`))
+	if got := eval[string](t, ctx, `document.activeElement.id + " " + document.getElementById("limits").open + " " + document.getElementById("status").dataset.state`); got != "limit-timeout true ok" {
+		t.Errorf("after a run with a wrong limit: %s", got)
+	}
+	do(t, ctx, chromedp.Evaluate[chromedp.Void](`document.querySelector("#limit-timeout").value = ""; document.getElementById("limits").open = false`))
+
 	// A program is stopped.
 	do(t, ctx, write("print('begun', flush=True)\nwhile True: pass"),
 		chromedp.KeyEvent(kb.Enter, chromedp.KeyModifiers(kb.ModifierCtrl)),

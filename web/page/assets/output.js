@@ -56,7 +56,8 @@ export class Output {
 
   // text appends to what was printed last. Output that streams is followed, unless the person has scrolled away; what
   // comes at once is shown from its beginning.
-  #text(kind, text) {
+  #text(kind, coloured) {
+    const text = coloured.replace(/\x1b\[[\d;:]*m/g, ""); // colours of terminals, which the page has not
     const box = this.#box;
     const atEnd = box.scrollHeight - box.scrollTop - box.clientHeight < 40;
     const last = box.lastElementChild;

@@ -76,6 +76,12 @@ function settings() {
 async function run() {
   if (running) return;
   const pressed = performance.now();
+  const wrong = document.querySelector("#limits input:invalid");
+  if (wrong) { // the browser says what would be right
+    $("limits").open = true;
+    wrong.reportValidity();
+    return;
+  }
   if (!api.hasKey && !(await askKey())) return;
   const turn = { code: editor.text, language: language(), events: [], result: null };
   running = {};
