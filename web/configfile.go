@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"encoding/hex"
 	"fmt"
 	"io"
@@ -237,7 +238,7 @@ func (s *Settings) keys(t *limits.Table, policies map[string]Policy) {
 		}
 		p, ok := policies[policy]
 		if !ok && policy != "default" {
-			k.Failf("policy", "policy %q is unknown: there are %s", policy, strings.Join(slices.Sorted(maps.Keys(policies)), ", "))
+			k.Failf("policy", "policy %q is unknown: there are %s", policy, cmp.Or(strings.Join(slices.Sorted(maps.Keys(policies)), ", "), "none"))
 		}
 		key.Policy = p
 		k.Close()

@@ -104,7 +104,7 @@ func TestSettingsProblems(t *testing.T) {
 		{"hash twice", "[keys.a]\nhash = '" + hashA + "'\n[keys.b]\nhash = '" + hashA + "'", "c.toml:4: the hash is that of the key a too"},
 		{"other workers", "[workers]\nper = 'run'", `c.toml:2: per is "run"`},
 		{"workers of what", "[workers]\nmax = 3", `workers needs per = "key"`},
-		{"no policy", "[keys.a]\nhash = '" + hashA + "'\npolicy = 'x'", `c.toml:3: policy "x" is unknown`},
+		{"no policy", "[keys.a]\nhash = '" + hashA + "'\npolicy = 'x'", `c.toml:3: policy "x" is unknown: there are none`},
 		{"syntax", "a = \n", "c.toml:1: "},
 	} {
 		_, err := web.ParseSettings("c.toml", []byte(c.text), os.Getenv)

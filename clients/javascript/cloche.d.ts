@@ -196,7 +196,7 @@ export class Client {
   execute(code: string, options?: ExecuteOptions): Promise<Result>;
   /** Runs a program and tells what it does; the last event, end, has the result. Leaving the loop interrupts it. */
   stream(code: string, options?: ExecuteOptions): AsyncGenerator<RunEvent, void>;
-  /** The result of a run that is over. */
+  /** The result of a run that is over. Of one that still runs it is a ClocheError with code busy. */
   result(executionId: string): Promise<Result>;
   session(options?: SessionOptions): Promise<Session>;
   sessions(): Promise<Session[]>;

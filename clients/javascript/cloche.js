@@ -113,7 +113,9 @@ export class Client {
   }
 
   async result(executionId) {
-    return resultOf(await this.call("GET", `/v1/executions/${executionId}`));
+    const found = await this.call("GET", `/v1/executions/${executionId}`);
+    if (found.status === "running") throw new ClocheError(409, { code: "busy", message: `the run ${executionId} is not over yet` });
+    return resultOf(found);
   }
 
   async session(options = {}) {

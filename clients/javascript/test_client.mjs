@@ -63,9 +63,13 @@ await session.reset();
 assert.equal((await session.execute("typeof n")).value, "'undefined'");
 assert.ok((await client.sessions()).some((s) => s.id === session.id));
 
-// Leaving a stream interrupts the program.
+// Leaving a stream interrupts the program. A run that goes on has no result.
+let running;
 for await (const e of session.stream("console.log('up'); for (;;) await new Promise((r) => setTimeout(r, 10))")) {
-  if (e.type === "stdout") break;
+  if (e.type === "start") running = e.raw.execution_id;
+  if (e.type !== "stdout") continue;
+  await assert.rejects(client.result(running), { name: "ClocheError", code: "busy" });
+  break;
 }
 for (let i = 0; i < 200; i++) {
   try {

@@ -69,7 +69,13 @@ with Client(os.environ["CLOCHE_URL"]) as client:
     # Leaving a stream interrupts the program.
     with client.session() as session:
         for event in session.stream("import time\nprint('up', flush=True)\nwhile True: time.sleep(0.01)"):
+            if event.type == "start":
+                running = event.raw["execution_id"]
             if event.type == "stdout":
+                try:
+                    raise AssertionError(f"a run that goes on has a result: {client.result(running)}")
+                except ClocheError as e:
+                    assert e.code == "busy", e
                 break
         for _ in range(200):
             try:

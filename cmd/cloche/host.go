@@ -127,11 +127,7 @@ func (a *app) cacheDir() (string, error) {
 // serveWall is what serving needs of the machine: the network, what policies mount, and the store.
 func serveWall(s *web.Settings) wall.Config {
 	w := wall.Config{Serve: true, Profile: s.Pprof}
-	policies := []web.Policy{s.Policy}
-	for _, k := range s.Config.Keys {
-		policies = append(policies, k.Policy)
-	}
-	for _, p := range policies {
+	for _, p := range policiesOf(s) {
 		one := wallFor(slices.Collect(maps.Values(p.Mounts)), p.Network, "")
 		w.Read, w.Write, w.Connect = append(w.Read, one.Read...), append(w.Write, one.Write...), append(w.Connect, one.Connect...)
 	}
@@ -139,6 +135,15 @@ func serveWall(s *web.Settings) wall.Config {
 		w.Write = append(w.Write, s.Store)
 	}
 	return w
+}
+
+// policiesOf are the default policy and those of all keys.
+func policiesOf(s *web.Settings) []web.Policy {
+	policies := []web.Policy{s.Policy}
+	for _, k := range s.Config.Keys {
+		policies = append(policies, k.Policy)
+	}
+	return policies
 }
 
 // newAgents serves the Model Context Protocol: to each key what its policy says.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/pprof"
@@ -57,6 +58,9 @@ func (c *serveCmd) Run(a *app) (err error) {
 		if settings, err = web.LoadSettings(c.Config, a.getenv); err != nil {
 			return usageError{err}
 		}
+	}
+	if err := checkOffered(settings); err != nil {
+		return usageError{fmt.Errorf("%s: %w", c.Config, err)}
 	}
 	settings.Config.Hosts = append(settings.Config.Hosts, c.Hosts...)
 	options, err := c.tls(settings)
@@ -123,6 +127,24 @@ func (c *serveCmd) Run(a *app) (err error) {
 		fmt.Fprintf(a.out, "cloche: key for this run: %s\n", made)
 	}
 	return web.Serve(b.ctx, l, b.server, options)
+}
+
+// checkOffered reports folders that are not there of those that policies offer to sessions.
+func checkOffered(s *web.Settings) error {
+	var errs []error
+	told := map[string]bool{}
+	for _, p := range policiesOf(s) {
+		if told[p.Name] {
+			continue
+		}
+		told[p.Name] = true
+		for _, guest := range slices.Sorted(maps.Keys(p.Mounts)) {
+			if _, err := absolute(p.Mounts[guest]); err != nil {
+				errs = append(errs, fmt.Errorf("policy %s: %w", p.Name, err))
+			}
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // backend is a server that is ready to serve, once its wall stands.

@@ -132,10 +132,16 @@ func TestServeWrongUsage(t *testing.T) {
 	if err := os.WriteFile(bad, []byte("listen = 1\n[keys.a]\nhash = 'x'\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	gone := filepath.Join(t.TempDir(), "gone.toml")
+	if err := os.WriteFile(gone, []byte("[policies.small]\nmounts = { \"/m\" = { host = \"/nonexistent\", mode = \"ro\" } }\n"+
+		"[keys.a]\nhash = 'sha256:"+strings.Repeat("0a", 32)+"'\npolicy = 'small'\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		args []string
 		says string
 	}{
+		{[]string{"--config", gone}, "gone.toml: policy small: mount /m: stat /nonexistent: no such file"},
 		{[]string{"--config", bad}, "c.toml:1: listen must be a string"},
 		{[]string{"--listen", "0.0.0.0:0", "--key", "short"}, "needs one of 32 or more"},
 		{[]string{"--listen", "nowhere"}, "listen:"},

@@ -379,8 +379,11 @@ class Client:
             limits=_limits(timeout, fuel, memory_bytes, output_bytes, disk_bytes))
 
     def result(self, execution_id: str) -> Result:
-        """The result of a run that is over, by its id."""
-        return Result._of(self._call("GET", f"/v1/executions/{execution_id}"))
+        """The result of a run that is over, by its id. Of one that still runs it is a ClocheError with code busy."""
+        found = self._call("GET", f"/v1/executions/{execution_id}")
+        if found["status"] == "running":
+            raise ClocheError(409, "busy", f"the run {execution_id} is not over yet")
+        return Result._of(found)
 
     # Sessions.
 
