@@ -8,8 +8,11 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // deepest is how deep JSON may be nested, which is deeper than anything sensible.
@@ -17,7 +20,7 @@ const deepest = 128
 
 // checkJSON refuses what encoding/json would let pass where the body is to become a t: a key that is there twice, of which two
 // readers may take a different one; a field whose name differs from ours in case; null in a list or a map, which would become
-// an empty value; and deep nesting. What is malformed passes:
+// an empty value; half of a surrogate pair, which would become another character; and deep nesting. What is malformed passes:
 // the decoder says where.
 func checkJSON(body []byte, t reflect.Type) *apiError {
 	var around []container // outermost first
@@ -57,6 +60,8 @@ func checkJSON(body []byte, t reflect.Type) *apiError {
 					return e
 				}
 				expectKey = false
+			} else if isText(next) && halfPair(body[i:end]) {
+				return invalidf("%s holds half of a surrogate pair, as no text in UTF-8 can", quoted(place(around)))
 			}
 			i = end
 		}
@@ -161,6 +166,46 @@ func fieldsOf(t reflect.Type) map[string]reflect.Type {
 }
 
 var structs sync.Map // of fieldsOf, by type
+
+// isText says whether a value becomes a Go string.
+func isText(t reflect.Type) bool {
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t != nil && t.Kind() == reflect.String
+}
+
+// halfPair says whether a string, with its escapes, has one half of a surrogate pair, for which encoding/json puts U+FFFD.
+func halfPair(s []byte) bool {
+	for {
+		i := bytes.IndexByte(s, '\\')
+		if i < 0 || i+1 == len(s) {
+			return false
+		}
+		s = s[i:]
+		first := escaped(s)
+		switch {
+		case !utf16.IsSurrogate(first):
+			s = s[2:]
+		case utf16.DecodeRune(first, escaped(s[6:])) == utf8.RuneError:
+			return true
+		default:
+			s = s[12:]
+		}
+	}
+}
+
+// escaped is what the escape \uXXXX at the beginning of s stands for, or -1.
+func escaped(s []byte) rune {
+	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
+		return -1
+	}
+	n, err := strconv.ParseUint(string(s[2:6]), 16, 16)
+	if err != nil {
+		return -1
+	}
+	return rune(n)
+}
 
 // stringEnd is where the string that begins at i ends, or -1.
 func stringEnd(body []byte, i int) int {

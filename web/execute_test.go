@@ -133,6 +133,9 @@ func TestBadRequests(t *testing.T) {
 		`{"code":"1","files":[{"path":"a","Path":"b","content":""}]}`: `unknown field "files[0].Path"`,
 		`{"code":"1","env":{"A":"1","A":"2"}}`:                        `"env.A" is there twice`,
 		`{"code":"1","inputs":{"a":[{"b":1,"b":2}]}}`:                 `"inputs.a[0].b" is there twice`,
+		`{"code":"'\ud83d'"}`:                                         `"code" holds half of a surrogate pair`,
+		`{"code":"1","args":["\\\ude00"]}`:                            `"args[0]" holds half of a surrogate pair`,
+		`{"code":"1","env":{"A":"\uD83D\uD83D\uDE00"}}`:               `"env.A" holds half of a surrogate pair`,
 		`{"code":"1","limits":{"timeout_ms":1.5}}`:                    "limits.timeout_ms must be a whole number from 0 to 18446744073709551615, not 1.5",
 		`{"code":"1","seed":-1}`:                                      "seed must be a whole number from 0 to 18446744073709551615, not -1",
 		`{"code":"1","autopsy_s":1e400}`:                              "autopsy_s must be a number, not 1e400",
@@ -151,6 +154,7 @@ func TestBadRequests(t *testing.T) {
 		s.do("POST", "/v1/execute", body, "Content-Type: application/json").mustFail(400, "invalid_request", text)
 	}
 	// Names that are the client's own may differ in case only.
+	s.do("POST", "/v1/execute", `{"code":"'\uD83D\ude00' '\\ud83d'","inputs":{"raw":"\ud83d"},"stdin":"\u00e9\\"}`, "Content-Type: application/json").must(200, nil)
 	s.do("POST", "/v1/execute", `{"code":"1","env":{"A":"1","a":"2"},"inputs":{"b":[{"C":1,"c":2}],"n":null,"l":[null]},"stdin":null}`, "Content-Type: application/json").must(200, nil)
 	s.do("POST", "/v1/execute", object{"code": "1"}, "Content-Encoding: gzip").mustFail(415, "unsupported_media_type", "Content-Encoding")
 	s.do("GET", "/v1/execute", nil).mustFail(405, "method_not_allowed", "method")
