@@ -265,7 +265,7 @@ func (t Turn) prepare(language string, number int) (*runtimes.Turn, error) {
 	if name == "" {
 		name = defaultName(language, number)
 	}
-	if err := checkText(t.Code); err != nil {
+	if err := CheckCode(t.Code); err != nil {
 		return nil, invalid("%s: %w", name, err)
 	}
 	rt := &runtimes.Turn{
@@ -291,8 +291,8 @@ func (t Turn) prepare(language string, number int) (*runtimes.Turn, error) {
 	return rt, nil
 }
 
-// checkText reports a program that is no UTF-8, of which an interpreter would say less.
-func checkText(code string) error {
+// CheckCode reports a program that is no UTF-8, which a turn does not take, since an interpreter would say less of it.
+func CheckCode(code string) error {
 	if utf8.ValidString(code) {
 		return nil
 	}

@@ -147,7 +147,7 @@ func TestBadRequests(t *testing.T) {
 		`{"code":"1","args":["a",null]}`:                              `"args[1]" is null, which cannot be an element`,
 		`{"code":"1","env":{"A":null}}`:                               `"env.A" is null, which cannot be an element of a list, or the value of a name`,
 		`{"code":"1","files":[null]}`:                                 `"files[0]" is null`,
-		`{"code":"1","files":[{"path":"a","content":""},{"path":"/data/b/../a","content":""}]}`: `files[0] and files[1] have the same path, "/data/a"`,
+		`{"code":"1","files":[{"path":"a","content":""},{"path":"/data/b/../a","content":""}]}`: `files[0] and files[1]: "/data/a" is given twice`,
 		"{\"code\":\"print('\xff')\"}": "not UTF-8",
 		`{"code":"1","inputs":{"a":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}}`: "nested more than",
 	} {

@@ -224,7 +224,7 @@ func files(list []FileContent) ([]engine.File, error) {
 			return nil, err
 		}
 		if j, twice := first[p]; twice {
-			return nil, invalidf("files[%d] and files[%d] have the same path, %s", j, i, quoted(p))
+			return nil, invalidf("files[%d] and files[%d]: %s is given twice", j, i, quoted(p))
 		}
 		first[p] = i
 		out[i] = engine.File{Path: f.Path, Content: b}

@@ -57,6 +57,9 @@ func (c *runCmd) programs(stdin io.Reader) ([]program, error) {
 			}
 			p.code, p.name = string(b), filepath.Base(name)
 		}
+		if err := engine.CheckCode(p.code); err != nil { // before an earlier turn runs
+			return nil, usageError{fmt.Errorf("read the program: %s: %w", name, err)}
+		}
 		programs = append(programs, p)
 	}
 	if c.Session {

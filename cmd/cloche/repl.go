@@ -246,6 +246,10 @@ func (r *repl) turnOf(code string) (over bool, err error) {
 	}
 	res, err := r.s.Run(r.ctx, t)
 	close(typing.over)
+	if errors.Is(err, engine.ErrInvalid) { // nothing ran
+		fmt.Fprintf(r.err, "cloche: %s\n", printable(err.Error()))
+		return false, nil
+	}
 	if err != nil {
 		return false, err
 	}
