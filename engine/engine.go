@@ -17,10 +17,10 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/base32"
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -240,11 +240,5 @@ func (e *Engine) leave() {
 	e.open.Done()
 }
 
-var lowerBase32 = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
-
-// newID is a name that nobody can guess: 128 random bits.
-func newID(prefix string) string {
-	var random [16]byte
-	_, _ = rand.Read(random[:]) // it never fails
-	return string(lowerBase32.AppendEncode(append(make([]byte, 0, 48), prefix...), random[:]))
-}
+// newID is a name that nobody can guess: 26 letters and digits, of 130 random bits.
+func newID(prefix string) string { return prefix + strings.ToLower(rand.Text()) }

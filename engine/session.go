@@ -127,7 +127,7 @@ func (e *Engine) session(sb *sandbox, st *state, transient bool) (*Session, erro
 	return s, nil
 }
 
-// ID names the session. It has 128 random bits.
+// ID names the session. It has 130 random bits.
 func (s *Session) ID() string { return s.id }
 
 // Info describes the session. It does not wait for a turn that runs.

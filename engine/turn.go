@@ -5,10 +5,9 @@ import (
 	"errors"
 	"time"
 
+	"github.com/cloche-dev/cloche/engine/vm"
 	"github.com/cloche-dev/cloche/limits"
 	"github.com/cloche-dev/cloche/wasi"
-
-	"github.com/cloche-dev/cloche/engine/vm"
 )
 
 // deadline is the time of one turn: when it is interrupted, when it is stopped, and how much of it was spent

@@ -64,9 +64,10 @@ func (t *tool) declaration() Declaration {
 	in := typer{root: t.schema.schema}
 	out := typer{root: t.output}
 	d := Declaration{Name: t.Name, Description: t.Description, Returns: out.python(out.root, 0)}
+	needed := nameSet(in.root.Required)
 	for _, required := range []bool{true, false} {
 		for _, name := range t.schema.names {
-			if slices.Contains(in.root.Required, name) != required {
+			if needed[name] != required {
 				continue
 			}
 			s := in.root.Properties[name]

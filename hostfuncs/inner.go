@@ -12,10 +12,11 @@ import (
 // An innerCheck looks for what a schema forbids inside of arguments, and says where it is: names of objects, kinds of values, nulls,
 // and lengths of lists. Ranges of values are for whoever reads them. It goes along a valid JSON text.
 type innerCheck struct {
-	scan  *jsonScanner
-	types typer
-	typed bool   // the arguments are for a Go type, for which null is the same as what may be left out
-	place []byte // of the value at hand, as a program would write it
+	scan     *jsonScanner
+	types    typer
+	typed    bool                                   // the arguments are for a Go type, for which null is the same as what may be left out
+	required map[*jsonschema.Schema]map[string]bool // of those that were met
+	place    []byte                                 // of the value at hand, as a program would write it
 }
 
 // maxPlaceName bounds what is shown of a name.
@@ -44,7 +45,7 @@ func (c *innerCheck) member(s *jsonschema.Schema, name string) error {
 	c.enter(name)
 	described, known := s.Properties[name]
 	switch {
-	case known && c.typed && c.scan.peek() == 'n' && !slices.Contains(s.Required, name):
+	case known && c.typed && c.scan.peek() == 'n' && !c.requires(s, name):
 		described = nil
 	case !known && len(s.PatternProperties) == 0:
 		if described = s.AdditionalProperties; refusesAll(described) {
@@ -54,6 +55,24 @@ func (c *innerCheck) member(s *jsonschema.Schema, name string) error {
 	err := c.value(described)
 	c.place = c.place[:outer]
 	return err
+}
+
+// requires says whether an object that s describes must have a member.
+func (c *innerCheck) requires(s *jsonschema.Schema, name string) bool {
+	names := c.required[s]
+	if names == nil {
+		names = nameSet(s.Required)
+		c.required[s] = names
+	}
+	return names[name]
+}
+
+func nameSet(names []string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
 }
 
 // refusesAll says whether a schema is false.
@@ -102,7 +121,7 @@ func takes(s *jsonschema.Schema, kind string) bool {
 func (c *innerCheck) object(s *jsonschema.Schema) error {
 	given := map[string]bool{} // of those that the schema names
 	err := c.scan.object(func(name string) error {
-		if _, known := s.Properties[name]; known || slices.Contains(s.Required, name) {
+		if _, known := s.Properties[name]; known || c.requires(s, name) {
 			if given[name] {
 				c.enter(name)
 				return c.wrong("is there twice")

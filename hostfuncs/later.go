@@ -24,7 +24,7 @@ var ErrNoCall = errors.New("no such call waits for a result: it was answered bef
 
 // PendingCall is a call of a tool whose result comes later.
 type PendingCall struct {
-	// ID names the call. It has 128 random bits.
+	// ID names the call. It has 130 random bits.
 	ID        string          `json:"call_id"`
 	Name      string          `json:"name"` // of the tool
 	Arguments json.RawMessage `json:"arguments,omitempty"`
@@ -37,7 +37,7 @@ type LateCall struct {
 	Begun  time.Time `json:"begun"`
 }
 
-// ToolResult answers a pending call: with Result, JSON of which none is null, or with Error, as the Call of a [Tool] does.
+// ToolResult answers a pending call: with Result, which is JSON and means null when it is empty, or with Error, as the Call of a [Tool] does.
 type ToolResult struct {
 	CallID string
 	Result json.RawMessage

@@ -110,7 +110,7 @@ func argumentError(err error, arguments *jsonschema.Schema) string {
 
 // properties is a path of Go's fields without the structs that are embedded, which a program does not know.
 func properties(path string, s *jsonschema.Schema) string {
-	t := &typer{s}
+	t := &typer{root: s}
 	var known []string
 	for name := range strings.SplitSeq(path, ".") {
 		if s = inside(t, s); s != nil && s.Properties != nil && s.Properties[name] == nil {

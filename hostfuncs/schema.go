@@ -22,6 +22,7 @@ type inputSchema struct {
 	// closed says that no other names are accepted.
 	closed   bool
 	resolved *jsonschema.Resolved
+	cost     *checkCost
 }
 
 // newInputSchema reads a schema, whose instances must be objects.
@@ -32,6 +33,14 @@ func newInputSchema(text json.RawMessage) (*inputSchema, error) {
 	}
 	if len(text) > 0 {
 		if err := json.Unmarshal(text, s.schema); err != nil {
+			return nil, err
+		}
+		var raw any
+		if err := json.Unmarshal(text, &raw); err != nil {
+			return nil, err
+		}
+		var err error
+		if s.cost, err = newCheckCost(raw); err != nil {
 			return nil, err
 		}
 		s.names = propertyOrder(text)
@@ -70,12 +79,14 @@ func propertyOrder(text json.RawMessage) []string {
 		return nil
 	}
 	var names []string
+	seen := map[string]bool{}
 	_ = s.object(func(key string) error {
 		if key != "properties" {
 			return s.value()
 		}
 		return s.object(func(name string) error {
-			if !slices.Contains(names, name) {
+			if !seen[name] {
+				seen[name] = true
 				names = append(names, name)
 			}
 			return s.value()
@@ -100,6 +111,11 @@ func (s *inputSchema) check(q toolRequest) error {
 	var value any
 	if err := json.Unmarshal(q.arguments, &value); err != nil {
 		return err
+	}
+	if s.cost != nil {
+		if err := s.cost.check(value); err != nil {
+			return err
+		}
 	}
 	err := s.resolved.Validate(value)
 	if err != nil {
@@ -132,7 +148,7 @@ func (s *inputSchema) fits(members []member) bool {
 // checkNames says what is wrong with the names of the arguments, and, if deep, with what is inside of them.
 func (s *inputSchema) checkNames(arguments json.RawMessage, deep bool) error {
 	scan := &jsonScanner{text: arguments}
-	inner := &innerCheck{scan: scan, types: typer{s.schema}, typed: s.typed}
+	inner := &innerCheck{scan: scan, types: typer{root: s.schema}, typed: s.typed, required: map[*jsonschema.Schema]map[string]bool{}}
 	var given []string
 	err := scan.object(func(key string) error {
 		switch {

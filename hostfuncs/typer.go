@@ -12,12 +12,17 @@ import (
 
 // A typer writes schemas as types of other languages. What a type cannot say is left out: the schema itself is what is
 // checked.
-type typer struct{ root *jsonschema.Schema }
+type typer struct {
+	root    *jsonschema.Schema
+	written int // bytes, about
+}
 
-// Bounds of a written type.
+// Bounds of a written type, and of all that a typer writes.
 const (
 	maxTypeDepth = 6
 	maxLiterals  = 30
+	maxTypes     = 256 << 10
+	typeSize     = 16 // about
 )
 
 // follow resolves a reference into the schema itself.
@@ -87,11 +92,15 @@ func (t *typer) typeScript(s *jsonschema.Schema, depth int) string {
 }
 
 func (t *typer) write(w *words, s *jsonschema.Schema, depth int) string {
-	if s = t.follow(s); s == nil || depth > maxTypeDepth {
+	t.written += typeSize
+	if s = t.follow(s); s == nil || depth > maxTypeDepth || t.written > maxTypes {
 		return w.anything
 	}
 	if len(s.Enum) > 0 && len(s.Enum) <= maxLiterals {
 		if values, ok := literals(s.Enum); ok {
+			for _, v := range values {
+				t.written += len(v)
+			}
 			return w.literals(values)
 		}
 	}
@@ -158,9 +167,14 @@ func (t *typer) fields(w *words, s *jsonschema.Schema, depth int) []field {
 	if len(names) == 0 {
 		names = slices.Sorted(maps.Keys(s.Properties))
 	}
+	t.written += len(names) + len(s.Required)
+	required := nameSet(s.Required)
 	var fields []field
 	for _, name := range names {
-		fields = append(fields, field{name, t.write(w, s.Properties[name], depth+1), !slices.Contains(s.Required, name)})
+		if t.written += len(name); t.written > maxTypes {
+			break
+		}
+		fields = append(fields, field{name, t.write(w, s.Properties[name], depth+1), !required[name]})
 	}
 	return fields
 }

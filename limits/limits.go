@@ -28,9 +28,9 @@ type Limits struct {
 	// input use the same fuel on every machine; the cost of one instruction may change between versions.
 	Fuel uint64
 	// Timeout is the wall time of a turn, waiting included, 1 ms to 24 h. When it passes, the guest is
-	// interrupted (Python: KeyboardInterrupt); after Grace it is stopped by a trap.
+	// interrupted (Python: KeyboardInterrupt); after Grace it is stopped.
 	Timeout time.Duration
-	// Grace is the time between the interrupt and the trap, 1 ms to 10 s.
+	// Grace is the time between the interrupt and the stop, 1 ms to 10 s.
 	Grace time.Duration
 	// MemoryBytes caps the guest's linear memory, 1 MiB to 4 GiB, rounded down to whole 64 KiB pages.
 	MemoryBytes uint64

@@ -144,7 +144,7 @@ type Entry struct {
 	// Hot names files that are hashed whenever the entry is opened. The others are compared by size and time
 	// of change, and hashed only when these differ: hashing costs about a second per GB (measured: 100 MB in
 	// 97 ms), and what changes a file without changing its time is a failing disk, not a program. The images,
-	// which become guests' memory, are worth it; [Cache.Verify] hashes everything.
+	// which become guests' memory, are worth it; [Cache.Has] can hash everything.
 	Hot []string
 	// Build fills dir, an empty folder. When it fails or is interrupted, nothing of it remains.
 	Build func(ctx context.Context, dir string, p Progress) error
@@ -388,12 +388,7 @@ func splitFolder(folder string) (name, key string) {
 }
 
 // Has says whether an entry is in the cache, without building it: nil, an error for which errors.Is finds
-// fs.ErrNotExist, or what is wrong with it. Unless deep is set, the check is that of [Cache.Ensure].
+// fs.ErrNotExist, or what is wrong with it. The check is that of [Cache.Ensure]; with deep, every file is hashed.
 func (c *Cache) Has(e Entry, deep bool) error {
 	return verifyEntry(filepath.Join(c.dir, e.folder()), e, c.euid, deep)
-}
-
-// Verify hashes every file of an entry.
-func (c *Cache) Verify(e EntryInfo) error {
-	return verifyEntry(filepath.Join(c.dir, e.Folder), Entry{Name: e.Name, Key: e.Key}, c.euid, true)
 }

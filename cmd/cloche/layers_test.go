@@ -14,7 +14,7 @@ import (
 const module = "github.com/cloche-dev/cloche"
 
 // layers lists the packages from the bottom up. A package may import those in layers below its own, and no
-// others of ours; see STYLE in CONTRIBUTING.md. A name stands for the folder and, unless one of them is named itself,
+// others of ours; CONTRIBUTING.md has the picture. A name stands for the folder and, unless one of them is named itself,
 // for those below it.
 var layers = [][]string{
 	{"limits", "engine/wasmbin", "engine/parallel", "engine/memimage", "engine/pool"},

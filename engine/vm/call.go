@@ -14,8 +14,8 @@ import (
 type Meter struct {
 	// Budget is the number of instructions that the run may execute.
 	Budget uint64
-	// Check is called about every millisecond of computing, from inside the guest's run. An error ends the
-	// run with it. It may call into the guest to interrupt it. Nil: nothing is checked.
+	// Check is called at the end of each slice, about every 0.1 ms of computing, from inside the guest's run. An error
+	// ends the run with it. It may call into the guest to interrupt it. Nil: nothing is checked.
 	Check func(ctx context.Context, g Guest) error
 	// OutOfFuel makes the error that ends a run whose budget is used up. Nil: ErrOutOfFuel.
 	OutOfFuel func(used uint64) error

@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"strings"
 	"sync"
 
 	"github.com/cloche-dev/cloche/hostfuncs"
@@ -168,10 +169,8 @@ func (c *Client) over(r *hostfuncs.HTTPRequest) {
 
 // withoutQuery is what the log has of a URL.
 func withoutQuery(u string) string {
-	for i := range len(u) {
-		if u[i] == '?' || u[i] == '#' {
-			return u[:i]
-		}
+	if i := strings.IndexAny(u, "?#"); i >= 0 {
+		return u[:i]
 	}
 	return u
 }

@@ -76,7 +76,7 @@ func (c *connections) take(name string, d *dialer) net.Conn {
 		return nil
 	}
 	a, err := netip.ParseAddrPort(u.RemoteAddr().String())
-	if err != nil || !d.dials(a.Addr().Unmap()) || time.Since(u.since) > maxUnusedAge {
+	if err != nil || !mayDial(a.Addr().Unmap(), d.open) || time.Since(u.since) > maxUnusedAge {
 		_ = u.Close()
 		return nil
 	}

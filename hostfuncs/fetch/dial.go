@@ -33,7 +33,8 @@ type blocked struct{ host string }
 
 func (e *blocked) Error() string { return fmt.Sprintf("%s is not at a public address", e.host) }
 
-func (d *dialer) dials(a netip.Addr) bool { return public(a) || within(a, d.open) }
+// mayDial says whether an address may be dialled: it is public, or in a range that is open.
+func mayDial(a netip.Addr, open []netip.Prefix) bool { return public(a) || within(a, open) }
 
 // dial connects to a host and port of a target.
 func (d *dialer) dial(ctx context.Context, _, hostPort string) (net.Conn, error) {
@@ -51,7 +52,7 @@ func (d *dialer) dial(ctx context.Context, _, hostPort string) (net.Conn, error)
 	tried := 0
 	var last error = &blocked{host}
 	for _, a := range addrs {
-		if !d.dials(a) || tried == maxDials {
+		if !mayDial(a, d.open) || tried == maxDials {
 			continue
 		}
 		tried++
@@ -96,7 +97,7 @@ func (d *dialer) dialTLS(ctx context.Context, network, hostPort string) (net.Con
 // control looks at the address that the system is about to connect to.
 func (d *dialer) control(_ context.Context, _, address string, _ syscall.RawConn) error {
 	a, err := netip.ParseAddrPort(address)
-	if err != nil || !d.dials(a.Addr()) {
+	if err != nil || !mayDial(a.Addr(), d.open) {
 		return &blocked{"the server"}
 	}
 	return nil

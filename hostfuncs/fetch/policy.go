@@ -172,14 +172,11 @@ func (p *Policy) decide(t target, what string, matches func(*Pattern) bool) verd
 			return verdict{reason: what + " is not on the list that this run asked for"}
 		}
 	}
-	if v.allowed && t.addr.IsValid() && !v.dials(t.addr) {
+	if v.allowed && t.addr.IsValid() && !mayDial(t.addr, v.open) {
 		return verdict{reason: fmt.Sprintf("the address %s is not public", t.host)}
 	}
 	return v
 }
-
-// dials says whether an address may be dialled for the request.
-func (v *verdict) dials(a netip.Addr) bool { return public(a) || within(a, v.open) }
 
 // origin is what a refusal names: scheme, host and port.
 func (t target) origin() string { return t.scheme + "://" + t.authorityText() }

@@ -252,7 +252,7 @@ func TestJudge(t *testing.T) {
 		}
 		for list, want := range map[string]bool{tt.dials: true, tt.refuses: false} {
 			for a := range strings.FieldsSeq(list) {
-				if v.dials(netip.MustParseAddr(a)) != want {
+				if mayDial(netip.MustParseAddr(a), v.open) != want {
 					t.Errorf("%s: dials %s is not %v", tt.name, a, want)
 				}
 			}

@@ -18,8 +18,11 @@ type finding struct {
 	name string
 }
 
-// mostFindings is how many are told.
-const mostFindings = 20
+// mostFindings is how many are told, maxFindings how many are counted.
+const (
+	mostFindings = 20
+	maxFindings  = 10_000
+)
 
 // reviewer follows names through a source.
 type reviewer struct {
@@ -57,7 +60,7 @@ func (r *reviewer) use(line int, name string) {
 		name = strings.TrimPrefix(name, global)
 	}
 	for _, d := range r.denied {
-		if d = moduleName(d); name == d || strings.HasPrefix(name, d+".") {
+		if d = moduleName(d); (name == d || strings.HasPrefix(name, d+".")) && len(r.found) < maxFindings {
 			r.found = append(r.found, finding{line, d})
 			return
 		}
@@ -153,9 +156,11 @@ func (r *reviewer) definition(before token) bool {
 		return false
 	}
 	save := r.scanner
-	r.pause = nil
-	defer func() { r.restore(save) }()
-	r.brackets = slices.Clone(r.brackets)
+	defer func() {
+		read := r.counted
+		r.restore(save)
+		r.counted = read // it is done for each such word
+	}()
 	depth := len(r.brackets)
 	r.next()
 	for n := 0; len(r.brackets) > depth && n < 200; n++ {
@@ -173,7 +178,6 @@ func (r *reviewer) chain(t token) string {
 	switch {
 	case (t.text == "require" || t.text == "import") && r.peek().text == "(":
 		save := r.scanner
-		r.brackets = slices.Clone(r.brackets)
 		r.next()
 		spec := r.next()
 		if spec.kind != tokString || r.next().text != ")" {
@@ -201,7 +205,6 @@ func (r *reviewer) chain(t token) string {
 				return name
 			}
 			save := r.scanner
-			r.brackets = slices.Clone(r.brackets)
 			r.next()
 			key := r.next()
 			if key.kind != tokString || r.next().text != "]" {

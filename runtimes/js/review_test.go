@@ -40,6 +40,23 @@ func TestReview(t *testing.T) {
 	}
 }
 
+// TestReviewPauses: what is read ahead, again and again, is work between which the run is looked at, and open brackets are no more of it.
+func TestReviewPauses(t *testing.T) {
+	for _, src := range []string{
+		strings.Repeat(";a(b,c", 1<<14), strings.Repeat(";a(", 1<<14),
+		strings.Repeat(";a(", 100) + "'" + strings.Repeat("x", 1<<18) + "'", strings.Repeat(";a(", 100) + "`" + strings.Repeat("x", 1<<18) + "`",
+	} {
+		pauses := 0
+		review(src, nil, []string{"eval"}, func() { pauses++ })
+		if pauses < 10 {
+			t.Errorf("%.20q…: %d pauses", src, pauses)
+		}
+	}
+	if found := review(strings.Repeat("eval;", 2*maxFindings), nil, []string{"eval"}, nil); len(found) > maxFindings {
+		t.Errorf("%d findings", len(found))
+	}
+}
+
 func FuzzReview(f *testing.F) {
 	f.Add("const { a, b: c } = require('fs')\nc[`x`]?.['y'](eval)")
 	f.Add("import a, { b as c } from 'x'; class A { eval() {} }")

@@ -95,8 +95,8 @@ func (s *scanner) importMeta(t token) bool {
 	return false
 }
 
-// restore goes back to where the scanner was. No bracket of old is written over: what is read ahead is one token, or begins
-// where none is open.
+// restore goes back to where the scanner was. No bracket of old is written over: what is read ahead is one token, begins where none
+// is open, or begins with a bracket and ends once that is closed.
 func (s *scanner) restore(old scanner) { *s = old }
 
 // importStatement reads the rest of an import statement and blanks it. False, with nothing read, when t begins none.

@@ -115,16 +115,77 @@
     throw new AssertionError(options);
   }
 
+  // The call of assert that failed, as it stands in the running script; undefined where that cannot be told.
+  function callText() {
+    const at = {};
+    Error.captureStackTrace(at, ok);
+    const m = /^ {4}at (?:.*\()?([^()\s]+):(\d+):(\d+)\)?$/m.exec(at.stack);
+    if (m === null) return undefined;
+    const [, file] = m;
+    const lines = [];
+    let place = m[3] - 1; // of what is called, or of the last call or function among the arguments
+    for (let n = Math.max(1, m[2] - 10); n <= +m[2] + 20; n++) {
+      const line = cloche.line(file, n);
+      if (line === null) {
+        if (n > m[2]) break;
+        if (n === +m[2]) return undefined;
+        lines.length = 0;
+        place = m[3] - 1;
+        continue;
+      }
+      if (n < m[2]) place += line.length + 1;
+      lines.push(line);
+    }
+    const text = lines.join("\n");
+    let start = -1;
+    let end = -1;
+    for (const call of text.matchAll(/(?<![\w$.])(?:[A-Za-z_$][\w$]*\.)*(?:assert\w*|ok|strict)\(/g)) {
+      if (call.index > place) break;
+      const to = closing(text, call.index + call[0].length - 1);
+      if (to >= place) [start, end] = [call.index, to];
+    }
+    if (start < 0) return undefined;
+    const column = start - text.lastIndexOf("\n", start) - 1;
+    const [head, ...tail] = text.slice(start, end + 1).split("\n");
+    return [head, ...tail.map((line) => `  ${line.replace(new RegExp(`^[ \\t]{0,${column}}`), "")}`)].join("\n");
+  }
+
+  // Where the parenthesis at a place of a text closes; -1: not in the text.
+  function closing(text, at) {
+    const open = []; // brackets and templates
+    const literal = /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|\/\/.*|\/\*[^]*?\*\//y;
+    const pattern = /\/(?:[^\\/[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\//y;
+    for (let i = at; i < text.length; i++) {
+      const c = text[i];
+      if (open.at(-1) === "`") {
+        if (c === "`") open.pop();
+        else if (c === "\\") i++;
+        else if (c === "$" && text[i + 1] === "{") open.push(text[++i]);
+      } else if (c === "`" || c === "(" || c === "[" || c === "{") {
+        open.push(c);
+      } else if (c === ")" || c === "]" || c === "}") {
+        open.pop();
+        if (open.length === 0) return i;
+      } else {
+        const skip = c === "/" && /[(,=:[!&|?{};+*%<>~^-]\s*$/.test(text.slice(at, i)) && text[i + 1] !== "/" && text[i + 1] !== "*" ? pattern : literal;
+        skip.lastIndex = i;
+        if (skip.test(text)) i = skip.lastIndex - 1;
+      }
+    }
+    return -1;
+  }
+
   function ok(value, ...rest) {
     if (value) return;
     let [message] = rest;
     const generated = message === undefined;
     if (generated) {
-      message = arguments.length === 0 ? "No value argument passed to `assert.ok()`" : "The expression evaluated to a falsy value";
+      const text = arguments.length === 0 ? undefined : callText();
+      message = arguments.length === 0 ? "No value argument passed to `assert.ok()`" : `The expression evaluated to a falsy value${text === undefined ? "" : `:\n\n  ${text}\n`}`;
     }
     fail({ actual: value, expected: true, message, operator: "==", generated, stackStartFn: ok });
   }
-  function assert(value, ...rest) { ok(value, ...rest); }
+  function assert(...args) { ok(...args); }
 
   // eslint-disable-next-line eqeqeq
   const loose = (a, b) => a == b || a !== a && b !== b;
@@ -252,7 +313,7 @@
     },
   });
 
-  function strict(value, ...rest) { ok(value, ...rest); }
+  function strict(...args) { ok(...args); }
   Object.assign(strict, assert, {
     equal: assert.strictEqual, notEqual: assert.notStrictEqual, deepEqual: assert.deepStrictEqual, notDeepEqual: assert.notDeepStrictEqual,
   });

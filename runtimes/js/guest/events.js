@@ -39,7 +39,7 @@
     const max = emitter._maxListeners ?? EventEmitter.defaultMaxListeners;
     const n = all.get(event).length;
     if (max > 0 && n === max + 1) {
-      const warning = new Error(`Possible EventEmitter memory leak detected. ${n} ${String(event)} listeners added. MaxListeners is ${max}. Use emitter.setMaxListeners() to increase limit`);
+      const warning = new Error(`Possible EventEmitter memory leak detected. ${n} ${String(event)} listeners added to [${emitter.constructor?.name || "Object"}]. MaxListeners is ${max}. Use emitter.setMaxListeners() to increase limit`);
       cloche.process.emitWarning(Object.assign(warning, { name: "MaxListenersExceededWarning", emitter, type: event, count: n }));
     }
     return emitter;

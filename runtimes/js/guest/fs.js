@@ -584,17 +584,20 @@
     const highWaterMark = options.highWaterMark ?? 65536;
     const stream = new Readable({
       encoding: options.encoding, highWaterMark,
-      read(size) {
-        try {
-          const want = Math.min(size, highWaterMark, end - at + 1);
-          const from = target(path, fd, "read");
-          const bytes = want <= 0 ? noBytes : Buffer.from(from.stream === 0 ? cloche.stdin(want) : call(at === 0 ? "open" : "read", "read", from.path, at, want));
-          at += bytes.length;
-          stream.bytesRead += bytes.length;
-          this.push(bytes.length === 0 ? null : bytes);
-        } catch (error) {
-          this.destroy(error);
-        }
+      read(size) { // later, so that what comes of one chunk is done before the next
+        cloche.nextTick(() => {
+          if (stream.destroyed) return;
+          try {
+            const want = Math.min(size, highWaterMark, end - at + 1);
+            const from = target(path, fd, "read");
+            const bytes = want <= 0 ? noBytes : Buffer.from(from.stream === 0 ? cloche.stdin(want) : call(at === 0 ? "open" : "read", "read", from.path, at, want));
+            at += bytes.length;
+            stream.bytesRead += bytes.length;
+            stream.push(bytes.length === 0 ? null : bytes);
+          } catch (error) {
+            stream.destroy(error);
+          }
+        });
       },
     });
     stream.path = path;

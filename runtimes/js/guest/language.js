@@ -81,7 +81,44 @@
           if (text !== null) return text;
         }
       }
-      return stringify(value, replacer, space);
+      try {
+        return stringify(value, replacer, space);
+      } catch (error) {
+        if (cloche.is.error(error) && error.message === circular && typeof replacer !== "function" && !isArray(replacer)) {
+          const round = circle(value, [], { left: 100000 });
+          if (typeof round === "string") defineProperty(error, "message", { value: circular + round, writable: true, configurable: true, enumerable: false });
+        }
+        throw error;
+      }
     },
   }.stringify);
+
+  // The first way round that JSON.stringify meets in an object, in V8's words; undefined: there is none that can be told without
+  // running code of the program. Way are the objects around this one, each with the key that leads to the next.
+  const circular = "Converting circular structure to JSON";
+  const { isArray } = Array;
+  function circle(object, way, budget) {
+    if (cloche.is.proxy(object) || way.length > 1000) return undefined;
+    for (const key of Object.keys(object)) {
+      if (--budget.left < 0) return undefined;
+      const { value } = getOwnPropertyDescriptor(object, key);
+      if (typeof value !== "object" || value === null) continue;
+      const here = [...way, { object, key: isArray(object) ? `index ${key}` : `property '${key}'` }];
+      const start = here.findIndex((step) => step.object === value);
+      if (start >= 0) return told(here.slice(start));
+      const round = typeof value.toJSON === "function" ? undefined : circle(value, here, budget);
+      if (round !== undefined) return round;
+    }
+    return undefined;
+  }
+
+  function told(steps) {
+    const of = (object) => `object with constructor '${object.constructor?.name || "Object"}'`;
+    const lines = [`--> starting at ${of(steps[0].object)}`];
+    for (let i = 1; i < steps.length; i++) {
+      if (i <= 2 || i === steps.length - 1) lines.push(`|     ${steps[i - 1].key} -> ${of(steps[i].object)}`);
+      else if (i === 3) lines.push("|     ...");
+    }
+    return ["", ...lines, `--- ${steps.at(-1).key} closes the circle`].join("\n    ");
+  }
 })

@@ -75,6 +75,7 @@
     "class constructors must be invoked with 'new'": (of) => `Class constructor ${site.name(of) ?? ""} cannot be invoked without 'new'`.replace("  ", " "),
     "object is not extensible": (of) => `Cannot add property${property(of)}, object is not extensible`,
     "no setter for property": (of) => `Cannot set property${property(of)} of an object which has only a getter`,
+    "proxy: cannot set property": (of) => `'set' on proxy: trap returned falsish${property(of).replace(/^ (.*)/, " for property '$1'")}`,
     "could not delete property": (of) => `Cannot delete property${property(of)} of an object`,
     "cannot convert BigInt to number": () => "Cannot mix BigInt and other types, use explicit conversions",
     "invalid redefinition of lexical identifier": declared,
@@ -158,7 +159,7 @@
     for (let at = begin; (at = opening(text, at)) >= 0;) {
       const m = exec(callee, slice(text, 0, at));
       if (m === null || exec(keyword, m[2]) !== null) continue;
-      const ofValue = m[1] === undefined && text[m.index - 1] === ".";
+      const ofValue = m[1] === undefined && exec(/(?:^|[^.])\.$/, slice(text, 0, m.index)) !== null;
       add(ofValue ? `(intermediate value).${m[2]}` : m[2], m[1] !== undefined, ofValue ? undefined : isFunction(m[2]));
     }
     if (list.length === 0) return undefined;
@@ -166,7 +167,7 @@
     return list.length === 1 ? list[0].said : `${list[0].said}, or ${list[1].said}`;
   }
 
-  const callee = /(new\s+)?([A-Za-z_$][\w$]*(?:\??\.[A-Za-z_$][\w$]*)*)(?:\?\.)?$/;
+  const callee = /(new\s+)?([A-Za-z_$][\w$]*(?:\??\.[A-Za-z_$][\w$]*|(?:\?\.)?\[(?:[\w$.]*|'[^'\\]*'|"[^"\\]*")\])*)(?:\?\.)?$/;
   const keyword = /^(?:if|while|for|switch|catch|with|return|typeof|await|void|in|of|case|yield|delete|function|throw|else|do|new|async|super|import)$/;
 
   // Where the parenthesis is that a place of a text lies in; -1: none, or a function or statement begins between them.

@@ -135,10 +135,9 @@
           return null;
         }
       }
-      if (s.objects) return s.queue.shift();
-      const all = s.queue.splice(0);
-      schedule(this);
-      return all.length === 1 ? all[0] : typeof all[0] === "string" ? all.join("") : Buffer.concat(all);
+      const chunk = take(s);
+      if (!s.objects) schedule(this);
+      return chunk;
     },
     resume() {
       this._in.flowing = true;
@@ -167,7 +166,7 @@
             throw this.errored;
           }
           if (s.queue.length > 0) {
-            yield s.queue.shift();
+            yield take(s);
             continue;
           }
           if (s.ended || this.destroyed) break;
@@ -261,6 +260,13 @@
     },
   };
 
+  // What a reader gets next: an object, or all bytes or characters that are there.
+  function take(s) {
+    if (s.objects) return s.queue.shift();
+    const all = s.queue.splice(0);
+    return all.length === 1 ? all[0] : typeof all[0] === "string" ? all.join("") : Buffer.concat(all);
+  }
+
   // What fn makes of each chunk, in order, of several at once.
   async function* mapped(source, fn, atOnce) {
     const running = [];
@@ -322,8 +328,12 @@
         if (s.queue.length === 0) fill(stream);
         if (s.queue.length > 0 || s.ended && !s.endEmitted) stream.emit("readable");
       } else if (s.flowing) {
-        while (s.flowing && s.queue.length > 0) stream.emit("data", s.queue.shift());
-        if (s.flowing && !s.ended) fill(stream);
+        if (s.queue.length === 0) fill(stream);
+        while (s.flowing && s.queue.length > 0) {
+          const chunk = s.queue.shift();
+          if (s.queue.length < s.high) fill(stream);
+          stream.emit("data", chunk);
+        }
       }
       if (s.ended && s.queue.length === 0 && !s.endEmitted && (s.flowing || s.wanted)) {
         const tail = s.decoder?.end();
@@ -363,10 +373,11 @@
           }
         },
         ...options,
-        async read() {
+        read() {
           try {
-            const { done, value } = await it.next();
-            this.push(done ? null : await value);
+            const step = it.next();
+            if (typeof step.then === "function" || typeof step.value?.then === "function") pushLater(this, step);
+            else this.push(step.done ? null : step.value);
           } catch (error) {
             this.destroy(error);
           }
@@ -378,6 +389,15 @@
     initReadable(stream, options);
   });
   install(Readable, readable);
+
+  async function pushLater(stream, step) {
+    try {
+      const { done, value } = await step;
+      stream.push(done ? null : await value);
+    } catch (error) {
+      stream.destroy(error);
+    }
+  }
 
   // ---- Writable
 

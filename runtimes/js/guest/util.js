@@ -159,7 +159,7 @@
   function callbackify(fn) {
     return function (...args) {
       const done = args.pop();
-      fn.apply(this, args).then((value) => cloche.nextTick(done, null, value), (reason) => cloche.nextTick(done, reason ?? new Error("Promise was rejected with a falsy value")));
+      fn.apply(this, args).then((value) => cloche.nextTick(done, null, value), (reason) => cloche.nextTick(done, reason || cloche.nodeError(Error, "ERR_FALSY_VALUE_REJECTION", "Promise was rejected with falsy value", { reason })));
     };
   }
 
@@ -181,48 +181,102 @@
 
   // ---- util.parseArgs
 
-  function parseArgs({ args = cloche.process.argv.slice(2), options = {}, strict = true, allowPositionals = !strict, tokens: wantTokens = false } = {}) {
-    const values = Object.create(null);
-    const positionals = [];
-    const short = Object.fromEntries(Object.entries(options).filter(([, o]) => o.short).map(([name, o]) => [o.short, name]));
-    const fail = (code, message) => cloche.nodeError(TypeError, code, message);
-    const store = (name, value, raw) => {
-      const o = options[name];
-      if (strict && o === undefined) throw fail("ERR_PARSE_ARGS_UNKNOWN_OPTION", `Unknown option '${raw}'`);
-      if (strict && o.type === "string" && value === undefined) throw fail("ERR_PARSE_ARGS_INVALID_OPTION_VALUE", `Option '${raw} <value>' argument missing`);
-      if (strict && o.type === "boolean" && value !== undefined) throw fail("ERR_PARSE_ARGS_INVALID_OPTION_VALUE", `Option '${raw}' does not take an argument`);
-      value ??= true;
-      if (o?.multiple) (values[name] ??= []).push(value);
-      else values[name] = value;
-    };
-    const takes = (name) => options[name]?.type === "string";
-    for (let i = 0; i < args.length; i++) {
-      const arg = args[i];
+  // One token for each thing that the arguments say.
+  function tokensOf(args, options) {
+    const named = (name) => Object.hasOwn(options, name) ? options[name] : undefined;
+    const takes = (name) => named(name)?.type === "string";
+    const long = (letter) => Object.keys(options).find((name) => options[name].short === letter) ?? letter;
+    const tokens = [];
+    const left = [...args];
+    let index = -1;
+    let split = 0; // how many of those left were one argument
+    while (left.length > 0) {
+      const arg = left.shift();
+      if (split > 0) split--;
+      else index++;
+      const option = (name, rawName, value, inlineValue) => tokens.push({ kind: "option", name, rawName, index, value, inlineValue });
+      const valued = (name) => {
+        const value = takes(name) && left[0] != null ? left.shift() : undefined;
+        option(name, arg, value, value === undefined ? undefined : false);
+        if (value !== undefined) index++;
+      };
       if (arg === "--") {
-        positionals.push(...args.slice(i + 1));
+        tokens.push({ kind: "option-terminator", index });
+        for (const value of left) tokens.push({ kind: "positional", index: ++index, value });
         break;
       }
-      const long = /^--([^=]+)(?:=([^]*))?$/.exec(arg);
-      if (long) {
-        const [, name, value] = long;
-        store(name, value === undefined && takes(name) && args[i + 1] !== undefined && !args[i + 1].startsWith("-") ? args[++i] : value, `--${name}`);
-      } else if (/^-[^-]/.test(arg)) {
-        for (let j = 1; j < arg.length; j++) {
-          const name = short[arg[j]] ?? arg[j];
-          if (takes(name)) {
-            const rest = arg.slice(j + 1);
-            store(name, rest !== "" ? rest : args[++i], `-${arg[j]}`);
-            break;
-          }
-          store(name, undefined, `-${arg[j]}`);
+      if (/^-[^-]$/s.test(arg)) {
+        valued(long(arg[1]));
+      } else if (/^-[^-]/s.test(arg)) {
+        if (takes(long(arg[1]))) {
+          option(long(arg[1]), arg.slice(0, 2), arg.slice(2), true);
+          continue;
         }
+        const letters = [];
+        for (let i = 1; i < arg.length; i++) {
+          const rest = takes(long(arg[i]));
+          letters.push(`-${rest ? arg.slice(i) : arg[i]}`);
+          if (rest) break;
+        }
+        left.unshift(...letters);
+        split = letters.length;
+      } else if (arg.startsWith("--")) {
+        const at = arg.indexOf("=", 3);
+        if (at < 0) valued(arg.slice(2));
+        else option(arg.slice(2, at), arg.slice(0, at), arg.slice(at + 1), true);
       } else {
-        if (!allowPositionals) throw fail("ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL", `Unexpected argument '${arg}'. This command does not take positional arguments`);
-        positionals.push(arg);
+        tokens.push({ kind: "positional", index, value: arg });
+      }
+    }
+    return tokens;
+  }
+
+  function parseArgs({ args = cloche.process.argv.slice(2), options = {}, strict = true, allowPositionals = !strict, allowNegative = false, tokens: wanted = false } = {}) {
+    for (const [name, o] of Object.entries(options)) {
+      if (o.type !== "string" && o.type !== "boolean") throw cloche.wrongType(`"options.${name}.type" property`, "('string|boolean')", o.type);
+      if (o.short !== undefined && `${o.short}`.length !== 1) {
+        throw cloche.nodeError(TypeError, "ERR_INVALID_ARG_VALUE", `The property 'options.${name}.short' must be a single character. Received ${inspect(o.short)}`);
+      }
+    }
+    const values = Object.create(null);
+    const positionals = [];
+    const bad = (message) => cloche.nodeError(TypeError, "ERR_PARSE_ARGS_INVALID_OPTION_VALUE", message);
+    const check = ({ name, rawName, value, inlineValue }) => {
+      const known = (n) => Object.hasOwn(options, n);
+      if (!known(name) && allowNegative && name.startsWith("no-") && options[name.slice(3)]?.type === "boolean") name = name.slice(3);
+      if (!known(name)) {
+        throw cloche.nodeError(TypeError, "ERR_PARSE_ARGS_UNKNOWN_OPTION", `Unknown option '${rawName}'${allowPositionals
+          ? `. To specify a positional argument starting with a '-', place it at the end of the command after '--', as in '-- ${JSON.stringify(rawName)}` : ""}`);
+      }
+      const { type, short } = options[name];
+      const both = `${short ? `-${short}, ` : ""}--${name}`;
+      if (type === "string" && value === undefined) throw bad(`Option '${both} <value>' argument missing`);
+      if (type === "boolean" && value !== undefined) throw bad(`Option '${both}' does not take an argument`);
+      if (inlineValue === false && value.length > 1 && value[0] === "-") {
+        throw bad(`Option '${rawName}' argument is ambiguous.\nDid you forget to specify the option argument for '${rawName}'?\n`
+          + `To specify an option argument starting with a dash use ${rawName.startsWith("--") ? `'${rawName}=-XYZ'` : `'--${name}=-XYZ' or '${rawName}-XYZ'`}.`);
+      }
+    };
+    const tokens = tokensOf(args, options);
+    for (const token of tokens) {
+      if (token.kind === "option") {
+        if (strict) check(token);
+        let { value } = token;
+        if (allowNegative && value === undefined && token.name.startsWith("no-")) {
+          token.name = token.name.slice(3);
+          value = false;
+        }
+        value ??= true;
+        const { name } = token;
+        if (options[name]?.multiple) (values[name] ??= []).push(value);
+        else if (name !== "__proto__") values[name] = value;
+      } else if (token.kind === "positional") {
+        if (!allowPositionals) throw cloche.nodeError(TypeError, "ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL", `Unexpected argument '${token.value}'. This command does not take positional arguments`);
+        positionals.push(token.value);
       }
     }
     for (const [name, o] of Object.entries(options)) if (o.default !== undefined && values[name] === undefined) values[name] = o.default;
-    return { values, positionals };
+    return { values, positionals, ...wanted ? { tokens } : {} };
   }
 
   const isOld = {

@@ -353,6 +353,8 @@ def _file_hint(error):
     library, _, path = name.partition(os.path.dirname(os.__file__) + "/")
     if path and not library:
         return f"This file of {path.partition('/')[0]} is left out of what is linked in here: give the run a file of its own."
+    if os.path.abspath(name) == getattr(sys.modules["__main__"], "__file__", None):
+        return 'The program itself is no file here: inspect.getsource(sys.modules["__main__"]) is its text.'
     try:
         here = sorted(os.listdir("/data"))
     except OSError:

@@ -10,7 +10,8 @@ it had awaited what comes later, and all that it has left is on the heap.
 import ast
 import atexit
 import builtins
-
+import functools
+import inspect
 import linecache
 import logging
 import os
@@ -208,6 +209,27 @@ def _lingers(parts):
     return False
 
 
+def _getfile(original, main):
+    """Finds the program and its classes as functions are found, by their turn: they have no file that one could read."""
+
+    @functools.wraps(original)
+    def getfile(object):
+        if object is main:
+            name = names["__file__"]
+            return name if name in _files else name.removeprefix("/data/")
+        if isinstance(object, type) and object.__module__ == "__main__":
+            first = vars(object).get("__firstlineno__", 0)
+            begins = re.compile(rf"\s*class\s+{re.escape(object.__name__)}\b")
+            for name in reversed(linecache.cache):
+                if name in _files:
+                    lines = linecache.getlines(name)[max(first - 1, 0) :]
+                    if lines and (begins.match(lines[0]) or lines[0].lstrip()[:1] == "@" and any(map(begins.match, lines))):
+                        return name
+        return original(object)
+
+    return getfile
+
+
 def _execute(codes, value=None, suspendable=True):
     """The end of _run, which has it in line since it is what every turn does: runs what an iterator has left, and gives the
     last value."""
@@ -388,6 +410,7 @@ def install(main):
     )
     errors.install()
     magics.install()
+    inspect.getfile = _getfile(inspect.getfile, main)
     sys.excepthook = sys.__excepthook__ = _excepthook
     builtins.exit, builtins.quit = _Exit("exit"), _Exit("quit")
     atexit._clear()

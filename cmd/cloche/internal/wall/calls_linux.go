@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Calls that running guests takes, whatever the Config. Where a call can do more than is needed its arguments are
+// Calls that running guests take, whatever the Config. Where a call can do more than is needed its arguments are
 // looked at, further down.
 var always = []uintptr{
 	// The Go scheduler: threads, waiting, timers, preemption.
