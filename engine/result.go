@@ -138,8 +138,11 @@ func (e *Exception) Error() string {
 // ErrCancelled is what Result.Err wraps for a run whose context ended.
 var ErrCancelled = errors.New("cancelled")
 
+// ErrRefused is what Result.Err wraps for a program that Options.Review did not let run.
+var ErrRefused = errors.New("refused")
+
 // Err is nil for a run that ended well, and else an [*Exception], a [*limits.ExceededError], a [*Trap],
-// [ErrCancelled] or [ErrSuspended].
+// [ErrCancelled], [ErrRefused] or [ErrSuspended]. A Result that was read from JSON knows no more of a limit or a trap than its status.
 func (r *Result) Err() error {
 	switch r.Status {
 	case StatusOK:
@@ -148,12 +151,18 @@ func (r *Result) Err() error {
 		return &Exception{ExitCode: r.ExitCode, Guest: r.Error}
 	case StatusCancelled:
 		return ErrCancelled
+	case StatusRefused:
+		return ErrRefused
 	case StatusSuspended:
 		return ErrSuspended
-	case StatusTrapped:
-		return r.trap
 	}
-	return r.exceeded
+	switch {
+	case r.trap != nil:
+		return r.trap
+	case r.exceeded != nil:
+		return r.exceeded
+	}
+	return fmt.Errorf("the run ended with status %s", r.Status)
 }
 
 // Value is the last expression's value as text, and whether there was one.
