@@ -37,6 +37,8 @@ func TestHostMemoryIsBounded(t *testing.T) {
 			"recursion": "function f(n) { return f(n + 1) + 1 } f(0)",
 			"memory":    "const keep = []; for (;;) keep.push(new Uint8Array(1e6).fill(7))",
 			"codecs":    "const b = Buffer.alloc(30e6); for (const c of ['hex', 'base64', 'latin1', 'utf16le']) { try { b.toString(c).length } catch {} }",
+			"letters":   "const b = Buffer.alloc(30e6, 0xb0); for (let i = 0; i < 4; i++) { for (const c of ['latin1', 'utf8']) { try { b.toString(c).length } catch {} } try { new TextDecoder('ibm866').decode(b.subarray(i)).length } catch {} try { new TextDecoder('ibm866').decode(b.subarray(i, 15e6)).length } catch {} }",
+			"captures":  "'a'.repeat(4e6).split(new RegExp('^' + '(?=([^b]+)$)'.repeat(240) + 'a', 'g')).length",
 			"output":    "for (let i = 0; i < 500; i++) process.stdout.write('z'.repeat(1e6))",
 		},
 		engine.TypeScript: {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -69,6 +70,9 @@ func brokenLen(b []byte) int {
 
 // maxCodec bounds in bytes what is converted in the host's memory. UTF-8 is not.
 const maxCodec = 32 << 20
+
+// maxLabelled bounds what is decoded by a label, which may become three times as long.
+const maxLabelled = maxCodec / 2
 
 // codecPiece is how much is converted between looks at the deadline.
 const codecPiece = 1 << 20
@@ -272,11 +276,18 @@ func (in *interp) decodeLabel(label string, b []byte) uint64 {
 	if err != nil {
 		return in.null()
 	}
-	text, err := io.ReadAll(e.NewDecoder().Reader(&lookingReader{in: in, b: b}))
+	if len(b) > maxLabelled {
+		return in.throw("RangeError", "more than 16 MiB cannot be decoded at once, but for UTF-8 and UTF-16", "ERR_STRING_TOO_LONG")
+	}
+	room := roomFor(b)
+	text := bytes.NewBuffer((*room)[:0])
+	_, err = text.ReadFrom(e.NewDecoder().Reader(&lookingReader{in: in, b: b}))
+	*room = text.Bytes()
+	defer rooms.Put(room)
 	if err != nil {
 		return in.null()
 	}
-	return in.box(in.newString(string(text)))
+	return in.box(newText(in, *room))
 }
 
 // lookingReader reads bytes, charges for them and looks at the deadline meanwhile.
@@ -300,11 +311,26 @@ func (r *lookingReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// rooms are for texts on their way to the guest. With one of its own for each, a program that converts again and again would have
+// several, until the collector comes.
+var rooms sync.Pool // of *[]byte
+
+// roomFor is an empty one in which there is room for what becomes of b: a byte becomes three at most. Who has it puts it back.
+func roomFor(b []byte) *[]byte {
+	room, ok := rooms.Get().(*[]byte)
+	if !ok {
+		room = new([]byte)
+	}
+	*room = slices.Grow((*room)[:0], 3*len(b)+bytes.MinRead)
+	return room
+}
+
 // textOf is the text that the pieces of b become.
 func (in *interp) textOf(b []byte, cut func([]byte, int) int, add func(out, piece []byte) []byte) uint64 {
-	var out []byte
-	in.inPieces(b, cut, func(piece []byte) { out = add(out, piece) })
-	return in.box(in.newString(string(out)))
+	room := roomFor(b)
+	in.inPieces(b, cut, func(piece []byte) { *room = add(*room, piece) })
+	defer rooms.Put(room)
+	return in.box(newText(in, *room))
 }
 
 // appendUTF16 appends little-endian UTF-16 as WTF-8, in which a lone surrogate stays itself.

@@ -38,7 +38,7 @@ func (in *interp) matches(a arguments) uint64 {
 	}
 	switch form {
 	case formReplaced:
-		return in.box(in.newString(string(out)))
+		return in.box(newText(in, out))
 	case formPlaces:
 		return in.buffer(len(out), func(b []byte) { copy(b, out) })
 	}

@@ -53,7 +53,7 @@ func (in *interp) stringify(a arguments) uint64 {
 	if !ok {
 		return in.null()
 	}
-	return in.box(in.newString(string(w.out)))
+	return in.box(newText(in, w.out))
 }
 
 // pristine says that no prototype of plain objects has a toJSON, which JSON.stringify would call, or a then, which a promise would.

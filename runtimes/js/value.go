@@ -177,8 +177,11 @@ func (in *interp) alloc(n int) (uint32, bool) {
 func (in *interp) release(p uint32) { in.call("wasm_free", uint64(p)) }
 
 // newString makes a string of s, which should be UTF-8. An exception when memory is short.
-func (in *interp) newString(s string) value {
-	p, temp := in.text(s)
+func (in *interp) newString(s string) value { return newText(in, s) }
+
+// newText is newString, also of bytes: a copy of long ones would be the host's memory.
+func newText[text string | []byte](in *interp, s text) value {
+	p, temp := putText(in, s)
 	if p == 0 {
 		return value(in.call("JS_ThrowOutOfMemory", uint64(in.b.Ctx)))
 	}
@@ -191,7 +194,9 @@ func (in *interp) newString(s string) value {
 
 // text puts s and a NUL where the interpreter can read it: the scratch buffer when it fits, else the heap,
 // and temp is true. The address is 0 when memory is short.
-func (in *interp) text(s string) (p uint32, temp bool) {
+func (in *interp) text(s string) (p uint32, temp bool) { return putText(in, s) }
+
+func putText[text string | []byte](in *interp, s text) (p uint32, temp bool) {
 	p = in.b.Scratch
 	if len(s)+1 > scratchSize {
 		var ok bool
