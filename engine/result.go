@@ -51,7 +51,8 @@ type Result struct {
 	Error   *Error              `json:"error,omitempty"`
 	// LimitsHit are the limits that were reached, also where the program went on or caught the error.
 	LimitsHit []LimitHit `json:"limits_hit,omitempty"`
-	// FilesChanged are the files that the run created, changed or deleted, sorted by path.
+	// FilesChanged are the files that the run created, changed or deleted, sorted by path; also of one that was stopped from
+	// outside, but for a session's turn, which is rolled back.
 	FilesChanged []FileChange `json:"files_changed,omitempty"`
 	// ToolCalls are the calls of tools, in the order in which they ended; HTTPRequests are the requests, allowed or not,
 	// in the order in which they were answered.

@@ -95,8 +95,12 @@ func (c *sandboxFlags) policy(a *app) (effective, error) {
 		errs = append(errs, err)
 		e.mounts = append(e.mounts, m)
 	}
-	var err error
-	e.network, err = network(a, policy.Network, c.Allow)
+	_, err := fetch.FromPolicy(policy.Network, a.getenv)
+	if err != nil {
+		err = fmt.Errorf("policy %s: %w", c.Policy, err)
+	} else {
+		e.network, err = network(a, policy.Network, c.Allow)
+	}
 	if policy.Network != nil {
 		e.secrets = policy.Network.Secrets
 	}
