@@ -117,10 +117,17 @@
   function compose(error, raw) {
     const list = frames(raw);
     try {
-      let at = 0;
-      for (let proto = getPrototypeOf(error); at < list.length && proto !== null && proto !== Error.prototype; proto = getPrototypeOf(proto)) {
+      const begins = []; // of their frames, of which that of the class itself is the last
+      for (let proto = getPrototypeOf(error); proto !== null && proto !== Error.prototype; proto = getPrototypeOf(proto)) {
         const name = getOwnPropertyDescriptor(proto, "constructor")?.value?.name;
-        if (name && list[at].startsWith(`    at ${name} (`)) at++;
+        if (name) begins.push(`    at ${name} (`);
+      }
+      let at = 0;
+      while (begins.length > 0 && at < list.length) {
+        const i = begins.findLastIndex((begin) => list[at].startsWith(begin));
+        if (i < 0) break;
+        begins.length = i;
+        at++;
       }
       if (at < list.length) list.splice(0, at);
     } catch { /* a proxy */ }
@@ -256,7 +263,7 @@
 
   function show(value) {
     try {
-      return cloche.inspect(value);
+      return cloche.inspect(value, { depth: 5 });
     } catch {
       return header(value);
     }

@@ -33,11 +33,11 @@
   };
 
   cloche.fatal = (error, origin, promise) => {
-    process.emit("uncaughtExceptionMonitor", error, origin);
     if (origin === "unhandledRejection" && process.listenerCount("unhandledRejection") > 0) {
       process.emit("unhandledRejection", error, promise);
       return true;
     }
+    process.emit("uncaughtExceptionMonitor", error, origin);
     if (process.listenerCount("uncaughtException") === 0) return false;
     process.emit("uncaughtException", error, origin);
     return true;
