@@ -300,6 +300,7 @@
       objects: !!(options?.objectMode || options?.readableObjectMode), high: options?.highWaterMark ?? 16, auto: options?.autoDestroy !== false,
       decoder: options?.encoding ? new cloche.StringDecoder(options.encoding) : undefined,
     };
+    if (options?.signal) addAbortSignal(options.signal, stream);
     if (options?.read) stream._read = options.read;
     if (options?.destroy) stream._destroy = options.destroy;
     stream.readable = true;
@@ -452,6 +453,7 @@
       queue: [], writing: false, corked: 0, ending: false, finished: false, needDrain: false, length: 0, encoding: options?.defaultEncoding ?? "utf8",
       objects, high: options?.writableHighWaterMark ?? options?.highWaterMark ?? (objects ? 16 : 16384), strings: options?.decodeStrings !== false, auto: options?.autoDestroy !== false,
     };
+    if (options?.signal && !stream._in) addAbortSignal(options.signal, stream);
     for (const name of ["write", "final", "destroy", "writev"]) if (options?.[name]) stream[`_${name}`] = options[name];
     stream.writable = true;
   }
@@ -674,17 +676,35 @@
     if (source._in && !source._out) source.resume();
     return source;
   }
+
+  // Destroys a stream when a signal says so.
+  function addAbortSignal(signal, stream) {
+    if (typeof signal?.addEventListener !== "function") throw cloche.wrongType("signal", "an instance of AbortSignal", signal);
+    const stop = () => stream.destroy(cloche.abortError(signal));
+    if (signal.aborted) stop();
+    else signal.addEventListener("abort", stop, { once: true });
+    return stream;
+  }
+
   const isGenerator = (fn) => /GeneratorFunction/.test(Object.prototype.toString.call(fn));
 
   const promises = {
     pipeline: (...streams) => new Promise((resolve, reject) => {
-      if (typeof streams.at(-1) === "object" && streams.at(-1)?.pipe === undefined && streams.at(-1)?.write === undefined && !streams.at(-1)?.[Symbol.asyncIterator]) streams.pop();
+      const last = streams.at(-1);
+      const plain = typeof last === "object" && last?.pipe === undefined && last?.write === undefined && !last?.[Symbol.asyncIterator];
+      const signal = plain ? streams.pop()?.signal : undefined;
+      if (signal?.aborted) return reject(cloche.abortError(signal));
+      signal?.addEventListener("abort", () => {
+        const error = cloche.abortError(signal);
+        reject(error);
+        for (const stream of streams.flat()) stream.destroy?.(error);
+      }, { once: true });
       pipeline(...streams, (error, value) => error ? reject(error) : resolve(value));
     }),
     finished: (stream, options) => new Promise((resolve, reject) => finished(stream, options, (error) => error ? reject(error) : resolve())),
   };
 
-  cloche.stream = Object.assign(Stream, { Stream, Readable, Writable, Duplex, Transform, PassThrough, pipeline, finished, promises });
+  cloche.stream = Object.assign(Stream, { Stream, Readable, Writable, Duplex, Transform, PassThrough, pipeline, finished, addAbortSignal, promises });
 
   // ---- node:stream/consumers
 
