@@ -464,7 +464,7 @@
   }
 
   const fields = {
-    weekday: ["narrow", "short", "long"], year: ["2-digit", "numeric"], month: ["2-digit", "numeric", "narrow", "short", "long"],
+    weekday: ["narrow", "short", "long"], era: ["narrow", "short", "long"], year: ["2-digit", "numeric"], month: ["2-digit", "numeric", "narrow", "short", "long"],
     day: ["2-digit", "numeric"], hour: ["2-digit", "numeric"], minute: ["2-digit", "numeric"], second: ["2-digit", "numeric"],
     timeZoneName: ["short", "long", "shortOffset", "longOffset", "shortGeneric", "longGeneric"],
   };
@@ -507,7 +507,7 @@
         throw missing(`${name} "${value}" is not available`);
       }
     }
-    for (const name of ["era", "dayPeriod"]) if (options[name] !== undefined) throw missing(`option ${name} is not available`);
+    if (options.dayPeriod !== undefined) throw missing("option dayPeriod is not available");
     for (const name of Object.keys(fields)) o[name] = choice(options, name, fields[name], undefined, who);
     o.fractionalSecondDigits = integer(options, "fractionalSecondDigits", 1, 3, undefined);
     o.dateStyle = choice(options, "dateStyle", styles, undefined, who);
@@ -556,7 +556,16 @@
     };
   }
 
+  // The name of an era comes after the year, where English has it.
   function datePattern(o) {
+    const pattern = patternOfDate(o);
+    if (!o.era) return pattern;
+    if (!o.locale.startsWith("en") || !/y$/.test(pattern)) throw missing(`option era is not available with these options in locale ${o.locale}`);
+    return `${pattern} G`;
+  }
+  const eras = { narrow: ["B", "A"], short: ["BC", "AD"], long: ["Before Christ", "Anno Domini"] };
+
+  function patternOfDate(o) {
     const { data } = o;
     if (o.dateStyle) return data.styles[styles.indexOf(o.dateStyle)];
     const { weekday, year, month, day } = o;
@@ -657,7 +666,7 @@
       }
       let n = 1;
       while (pattern[i + n] === c) n++;
-      if (/[yMdEhHmsSaz]/.test(c)) out.push(field(o, t, c, n, pattern, ms));
+      if (/[GyMdEhHmsSaz]/.test(c)) out.push(field(o, t, c, n, pattern, ms));
       else text(pattern.slice(i, i + n));
       i += n;
     }
@@ -670,6 +679,7 @@
     const { data } = o;
     const num = (v) => n === 2 ? two(v) : `${v}`;
     switch (c) {
+      case "G": return { type: "era", value: eras[o.era][t.year > 0 ? 1 : 0] };
       case "y": return { type: "year", value: n === 2 ? two(Math.abs(t.year) % 100) : `${t.year <= 0 ? 1 - t.year : t.year}` };
       case "M": {
         if (n < 3) return { type: "month", value: num(t.month + 1) };

@@ -25,3 +25,12 @@ t('segw',()=>[...new Intl.Segmenter('en',{granularity:'word'}).segment("Hello, w
 t('res',()=>JSON.stringify(new Intl.DateTimeFormat('en-US',{timeZone:'america/new_york'}).resolvedOptions())); t('res2',()=>JSON.stringify(new Intl.NumberFormat('de',{style:'currency',currency:'eur'}).resolvedOptions()));
 for (const f of [()=>new Intl.NumberFormat('en-US',{style:'currency'}),()=>new Intl.NumberFormat('en-US',{style:'currency',currency:'US'}),()=>(1).toLocaleString('x'),()=>new Date(0).toLocaleString('en-US',{timeZone:'Mars/X'}),()=>new Date(0).toLocaleDateString('en-US',{timeStyle:'short'}),()=>new Date(0).toLocaleString('en-US',{dateStyle:'short',month:'long'}),()=>(1).toLocaleString('en-US',{maximumFractionDigits:101}),()=>new Date(NaN).toLocaleString(),()=>new Intl.DateTimeFormat().format(NaN),()=>Intl.getCanonicalLocales('EN-us'),()=>Intl.NumberFormat.supportedLocalesOf(['en-US','de']),()=>String(Intl),()=>Object.prototype.toString.call(new Intl.NumberFormat()),()=>[1234.5,new Date(0)].toLocaleString('en-US',{timeZone:'UTC'}),()=>Intl.NumberFormat('en-US').format('1234.5'),()=>[1,2,3].map(new Intl.NumberFormat('en-US',{minimumFractionDigits:1}).format)]) t('misc '+f,f);
 console.log(out.join('\n'));
+
+// Eras, in English.
+{
+  const d = new Date("2024-02-29T12:34:56Z"), bc = new Date(-1e14);
+  for (const l of ["en-US", "en-GB"]) for (const o of [{ era: "short", year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false }, { era: "long" }, { era: "narrow", year: "numeric" }, { era: "short", year: "numeric", month: "long" }, { era: "short", year: "numeric", month: "long", day: "numeric" }, { era: "short", month: "short", day: "numeric", weekday: "short", year: "numeric" }, { era: "narrow", year: "numeric", month: "short", day: "2-digit", hour: "numeric", minute: "2-digit" }]) {
+    const f = new Intl.DateTimeFormat(l, { timeZone: "UTC", ...o });
+    console.log(l, f.format(d), "|", f.format(bc), "|", f.formatToParts(d).map((p) => p.type).join(), f.resolvedOptions().era);
+  }
+}
