@@ -27,7 +27,8 @@ func (c *runCmd) programs(stdin io.Reader) ([]program, error) {
 		if len(c.File) > 0 {
 			return nil, usagef("-c and FILE exclude each other")
 		}
-		return []program{{language: c.languageOf(""), code: *c.Code, shows: true}}, nil
+		p := program{language: c.languageOf(""), code: *c.Code, shows: true}
+		return []program{p}, c.checkPackages(p.language)
 	}
 	files := c.File
 	if len(files) == 0 {
@@ -69,7 +70,7 @@ func (c *runCmd) programs(stdin io.Reader) ([]program, error) {
 			}
 		}
 	}
-	return programs, nil
+	return programs, c.checkPackages(programs[0].language)
 }
 
 var languages = map[string]string{

@@ -45,6 +45,9 @@ A program that reads standard input, as Python's input() does, gets what is type
 
 // Run reads turns until the end of input.
 func (c *replCmd) Run(a *app) (err error) {
+	if err := c.checkPackages(c.Lang); err != nil {
+		return err
+	}
 	p, err := c.policy(a)
 	if err != nil {
 		return err

@@ -199,6 +199,14 @@ func (c *sandboxFlags) options(p effective) (engine.Options, error) {
 	return o, nil
 }
 
+// checkPackages refuses packages for a language that has none. Those of a policy are for the programs that can have them.
+func (c *sandboxFlags) checkPackages(language string) error {
+	if len(c.Packages) == 0 || engine.RuntimeOf(language) == engine.Python {
+		return nil
+	}
+	return usagef("--package %s: only Python has packages; show those of npm with --mount DIR/node_modules:/data/node_modules", c.Packages[0])
+}
+
 // checkTwice refuses two files of one guest path, of which the program would see one.
 func checkTwice(files []fileFlag) error {
 	var errs []error
