@@ -81,11 +81,11 @@ func ExampleResult_Err() {
 		log.Fatal(err)
 	}
 	defer eng.Close()
-	for _, code := range []string{"[][1]", "while True: pass"} {
-		res, err := eng.Run(context.Background(), engine.Job{
-			Code:   code,
-			Limits: limits.Limits{Timeout: 200 * time.Millisecond},
-		})
+	for _, job := range []engine.Job{
+		{Code: "[][1]"},
+		{Code: "while True: pass", Limits: limits.Limits{Timeout: 200 * time.Millisecond}},
+	} {
+		res, err := eng.Run(context.Background(), job)
 		if err != nil {
 			log.Fatal(err)
 		}
