@@ -87,7 +87,7 @@ func (s *turn) resolve(base, spec, kind string) (string, error) {
 		}
 		return "", &notFound{code, "Cannot find module '" + spec + "' imported from " + importer}
 	}
-	if found, err := (packages{files, kind, base}).find(path.Dir(base), spec); err != nil {
+	if found, err := (&packages{files: files, kind: kind, from: base}).find(path.Dir(base), spec); err != nil {
 		return "", err
 	} else if found != "" {
 		return found, nil
@@ -310,14 +310,15 @@ func formatOfSource(files Files, name, src string, pause func()) string {
 	if m, _ := scopeOf(files, path.Dir(name)); m.Type == "module" || m.Type == "commonjs" {
 		return m.Type
 	}
-	if commonNames.MatchString(src) && !scanModule(src, pause).isModule {
+	mentions := func(name string) bool { return strings.Contains(src, name) }
+	if slices.ContainsFunc(commonNames, mentions) && !scanModule(src, pause).isModule {
 		return "commonjs"
 	}
 	return "module"
 }
 
 // commonNames are those that a file may have only in CommonJS.
-var commonNames = regexp.MustCompile(`\b(exports|require|module|__filename|__dirname)\b`)
+var commonNames = []string{"exports", "require", "module", "__filename", "__dirname"}
 
 // evaluate answers opEvaluate, for require of an ES module. The interpreter can link a module only while no other is being loaded or
 // evaluated, and gives up otherwise.

@@ -14,8 +14,14 @@ import (
 
 const manifestFile = "/package.json" // of a folder
 
-// maxManifest bounds package.json in bytes; a larger one counts as absent.
-const maxManifest = 1 << 20
+// Bounds of what is read for one name, which takes up to 50 ms with them: the bytes of a package.json (a larger one counts as
+// absent), how deep conditions nest in it, each level of which is read again, and how many values are looked at. The largest known
+// has 200 KB and nests four levels.
+const (
+	maxManifest   = 512 << 10
+	maxConditions = 6
+	maxTargets    = 1000
+)
 
 // manifest is what package.json says.
 type manifest struct {
@@ -54,15 +60,16 @@ func scopeOf(files Files, dir string) (m manifest, found bool) {
 	return manifest{}, false
 }
 
-// packages resolves the names of packages in one file's imports.
+// packages resolves the name of a package in a file's import.
 type packages struct {
 	files Files
 	kind  string // import or require
 	from  string // the importing file
+	seen  int    // values of "exports" and "imports" that were looked at
 }
 
 // find is the file that a bare specifier means ("lodash", "lodash/fp", "@scope/name", "#internal") in dir, "" if there is none.
-func (p packages) find(dir, spec string) (string, *notFound) {
+func (p *packages) find(dir, spec string) (string, *notFound) {
 	if strings.HasPrefix(spec, "#") {
 		return p.internal(dir, spec)
 	}
@@ -104,7 +111,7 @@ func splitSpecifier(spec string) (name, sub string) {
 }
 
 // inside is the file of a package that "name" (sub ".") or "name/x" (sub "./x") means.
-func (p packages) inside(m manifest, sub string) (string, *notFound) {
+func (p *packages) inside(m manifest, sub string) (string, *notFound) {
 	if m.hasExports() {
 		return p.exported(m, sub)
 	}
@@ -125,7 +132,7 @@ func mainOf(files Files, m manifest) string {
 }
 
 // exported is what the field "exports" gives for sub: a path, conditions, or subpaths of these.
-func (p packages) exported(m manifest, sub string) (string, *notFound) {
+func (p *packages) exported(m manifest, sub string) (string, *notFound) {
 	where := path.Join(m.dir, manifestFile)
 	targets, isObject := members(m.Exports)
 	if !isObject || len(targets) == 0 || !strings.HasPrefix(targets[0].key, ".") {
@@ -142,7 +149,7 @@ func (p packages) exported(m manifest, sub string) (string, *notFound) {
 }
 
 // internal is what the field "imports" of a file's own package gives for a specifier that begins with "#".
-func (p packages) internal(dir, spec string) (string, *notFound) {
+func (p *packages) internal(dir, spec string) (string, *notFound) {
 	m, _ := scopeOf(p.files, dir)
 	targets, there := members(m.Imports)
 	if p.kind == "require" && !there {
@@ -172,7 +179,7 @@ type target struct {
 }
 
 // match looks key up in the subpaths of "exports" or "imports": itself, or the pattern ("./lib/*.js") with the longest part before its star.
-func (p packages) match(targets []member, key string, m manifest, internal bool) target {
+func (p *packages) match(targets []member, key string, m manifest, internal bool) target {
 	var best member
 	var star string
 	length := -1
@@ -195,19 +202,15 @@ func (p packages) match(targets []member, key string, m manifest, internal bool)
 	return p.target(best.value, star, m, internal, maxConditions)
 }
 
-// maxConditions bounds the nesting of conditions: each level is read again.
-const maxConditions = 8
-
 // target reads a value: a path, conditions in the order of their preference, alternatives, or null for what is excluded.
-func (p packages) target(v json.RawMessage, star string, m manifest, internal bool, depth int) target {
-	var text string
-	var list []json.RawMessage
-	switch {
-	case depth == 0 || len(v) == 0:
+func (p *packages) target(v json.RawMessage, star string, m manifest, internal bool, depth int) target {
+	if p.seen++; depth == 0 || len(v) == 0 || p.seen > maxTargets {
 		return target{}
-	case string(v) == "null":
-		return target{decided: true}
-	case json.Unmarshal(v, &text) == nil:
+	}
+	switch v[0] {
+	case '"':
+		var text string
+		_ = json.Unmarshal(v, &text)
 		text = strings.ReplaceAll(text, "*", star)
 		if inside, ok := strings.CutPrefix(text, "./"); ok && !leads(inside) {
 			return target{file: path.Join(m.dir, inside), decided: true}
@@ -215,7 +218,9 @@ func (p packages) target(v json.RawMessage, star string, m manifest, internal bo
 			return target{spec: text, decided: true}
 		}
 		return target{decided: true} // an invalid one
-	case json.Unmarshal(v, &list) == nil:
+	case '[':
+		var list []json.RawMessage
+		_ = json.Unmarshal(v, &list)
 		decided := len(list) == 0
 		for _, v := range list {
 			t := p.target(v, star, m, internal, depth-1)
@@ -225,6 +230,8 @@ func (p packages) target(v json.RawMessage, star string, m manifest, internal bo
 			decided = decided || t.decided
 		}
 		return target{decided: decided}
+	case 'n': // null
+		return target{decided: true}
 	}
 	conditions, _ := members(v)
 	for _, c := range conditions {

@@ -68,6 +68,8 @@ func TestPackages(t *testing.T) {
 		"/data/node_modules/up.js":               "",
 		"/data/node_modules/odd/package.json":    `{"exports": 5, "main": 6, "name": [`,
 		"/data/node_modules/deep/package.json":   `{"exports": ` + strings.Repeat(`{"import": `, 5000) + `"./x.js"` + strings.Repeat("}", 5001),
+		"/data/node_modules/many/package.json":   `{"exports": [` + strings.Repeat("{}, ", 100_000) + `"./x.js"]}`,
+		"/data/node_modules/many/x.js":           "",
 		"/node_modules/top/index.js":             "",
 	}}
 	for _, c := range []struct{ spec, kind, want string }{
@@ -91,11 +93,12 @@ func TestPackages(t *testing.T) {
 		{"#null", "import", `ERR_PACKAGE_IMPORT_NOT_DEFINED Package import specifier "#null" is not defined in package /data/package.json imported from /data/src/x.js`},
 		{"odd", "import", ""},
 		{"deep", "import", `ERR_PACKAGE_PATH_NOT_EXPORTED No "exports" main defined in /data/node_modules/deep/package.json`},
+		{"many", "import", `ERR_PACKAGE_PATH_NOT_EXPORTED No "exports" main defined in /data/node_modules/many/package.json`},
 		{"top", "import", "/node_modules/top/index.js"},
 		{"nowhere", "import", ""},
 		{"@s", "import", ""},
 	} {
-		got, err := packages{files, c.kind, "/data/src/x.js"}.find("/data/src", c.spec)
+		got, err := (&packages{files: files, kind: c.kind, from: "/data/src/x.js"}).find("/data/src", c.spec)
 		if err != nil {
 			got = err.code + " " + err.message
 		}
@@ -185,7 +188,7 @@ func TestPackagesAsNode(t *testing.T) {
 	same := map[string]int{}
 	for i, q := range questions {
 		want := answers[i]
-		got, failed := packages{files, q.Kind, q.From}.find(path.Dir(q.From), q.Spec)
+		got, failed := (&packages{files: files, kind: q.Kind, from: q.From}).find(path.Dir(q.From), q.Spec)
 		if failed != nil {
 			got = failed.code
 		}
@@ -266,7 +269,7 @@ func FuzzPackages(f *testing.F) {
 			"/data/package.json": text, "/data/node_modules/pkg/package.json": text, "/data/node_modules/pkg/src/a.js": "",
 			"/data/x.js": "", "/secret.js": "",
 		}}
-		found, err := packages{files, kind, "/data/m.js"}.find("/data", spec)
+		found, err := (&packages{files: files, kind: kind, from: "/data/m.js"}).find("/data", spec)
 		if err != nil && found != "" || found == "/secret.js" && strings.Contains(text, "./") {
 			t.Errorf("%q in %q: %q, %v", spec, text, found, err)
 		}
