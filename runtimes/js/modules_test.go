@@ -173,6 +173,24 @@ func TestModuleFlag(t *testing.T) {
 	}
 }
 
+// TestChangedFileIsImportedAfresh: what a session imports is the file as it is, ES module or not; require keeps what it has.
+func TestChangedFileIsImportedAfresh(t *testing.T) {
+	s := newSandbox(t)
+	s.session = true
+	for _, text := range []string{"one", "two, longer"} {
+		s.files.write("/data/common.cjs", "module.exports = { text: '"+text+"' }")
+		s.files.write("/data/mod.mjs", "export const text = '"+text+"'")
+		r := s.ok("import c, { text } from './common.cjs'; import * as m from './mod.mjs'; console.log(c.text, text, m.text, require('./common.cjs').text)")
+		if want := text + " " + text + " " + text + " " + text + "\n"; r.stdout != want {
+			t.Errorf("printed %q, want %q", r.stdout, want)
+		}
+	}
+	s.files.write("/data/common.cjs", "module.exports = { text: 'three' }")
+	if r := s.ok("console.log(require('./common.cjs').text)"); r.stdout != "two, longer\n" {
+		t.Errorf("require after a change: %q", r.stdout)
+	}
+}
+
 // TestFailedModuleIsTriedAgain: a program in a session mends a file and imports it again.
 func TestFailedModuleIsTriedAgain(t *testing.T) {
 	s := newSandbox(t)

@@ -283,9 +283,14 @@
     cloche.signal(5, 0);
   };
 
+  const stamps = new Map(); // of the CommonJS files that main scripts imported
   // What an import in the main script gives. A CommonJS file is run as if it were required, and so may require ES modules.
   const spaceOf = (file) => {
     if (file.startsWith("node:") || cloche.moduleFormat(file) !== "commonjs") return import(file);
+    const { ino, size, mtimeMs } = cloche.fs.statSync(file);
+    const stamp = `${ino} ${size} ${mtimeMs}`;
+    if (stamps.has(file) && stamps.get(file) !== stamp) delete cache[file]; // it has changed
+    stamps.set(file, stamp);
     const exports = requireFile(file, undefined);
     return defineProperty({ __proto__: null, ...isObject(exports) ? exports : {}, default: exports }, Symbol.toStringTag, { value: "Module" });
   };
