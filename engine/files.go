@@ -39,7 +39,7 @@ func (f *Files) hold() func() {
 }
 
 func (f *Files) path(p string) (vfs.Path, error) {
-	parsed, err := vfs.ParsePathString(guestPath(p))
+	parsed, err := vfs.ParsePathString(GuestPath(p))
 	if err != nil {
 		return parsed, fmt.Errorf("path %q in the sandbox: %w", p, err)
 	}
@@ -85,7 +85,7 @@ type fileReader struct {
 // since holes cost it nothing.
 func (f *Files) ReadFile(p string) ([]byte, error) {
 	defer f.hold()()
-	b, err := f.ns.ReadFile(guestPath(p), maxReadFile)
+	b, err := f.ns.ReadFile(GuestPath(p), maxReadFile)
 	return b, f.about("read", p, err)
 }
 
@@ -95,19 +95,19 @@ const maxReadFile = 256 << 20
 // sandbox's disk limits.
 func (f *Files) WriteFile(p string, content []byte) error {
 	defer f.hold()()
-	return f.about("write", p, f.ns.WriteFile(guestPath(p), content))
+	return f.about("write", p, f.ns.WriteFile(GuestPath(p), content))
 }
 
 // CopyIn is WriteFile from a reader.
 func (f *Files) CopyIn(p string, r io.Reader) error {
 	defer f.hold()()
-	return f.about("write", p, f.ns.CopyIn(guestPath(p), r))
+	return f.about("write", p, f.ns.CopyIn(GuestPath(p), r))
 }
 
 // MkdirAll makes a folder and those above it, as far as they are missing.
 func (f *Files) MkdirAll(p string) error {
 	defer f.hold()()
-	return f.about("make folder", p, f.ns.MkdirAll(guestPath(p)))
+	return f.about("make folder", p, f.ns.MkdirAll(GuestPath(p)))
 }
 
 // Remove removes a file, a link or an empty folder.
@@ -127,14 +127,14 @@ func (f *Files) Remove(p string) error {
 // FS shows a folder as an fs.FS, which belongs to the same goroutine.
 func (f *Files) FS(dir string) (fs.FS, error) {
 	defer f.hold()()
-	fsys, err := f.ns.FS(guestPath(dir))
+	fsys, err := f.ns.FS(GuestPath(dir))
 	return fsys, f.about("read", dir, err)
 }
 
 // CopyFS copies the files and folders of src into a folder of the sandbox, which is made if it is missing.
 func (f *Files) CopyFS(dir string, src fs.FS) error {
 	defer f.hold()()
-	_, err := f.ns.CopyFS(guestPath(dir), src)
+	_, err := f.ns.CopyFS(GuestPath(dir), src)
 	return f.about("copy into", dir, err)
 }
 
@@ -142,21 +142,21 @@ func (f *Files) CopyFS(dir string, src fs.FS) error {
 // name leads out of the folder, and sparse files stay sparse.
 func (f *Files) CopyOut(to *os.Root, dir string) error {
 	defer f.hold()()
-	_, err := f.ns.CopyOut(to, guestPath(dir), vfs.CopyLimits{})
+	_, err := f.ns.CopyOut(to, GuestPath(dir), vfs.CopyLimits{})
 	return f.about("copy", dir, err)
 }
 
 // WriteZip writes the files and folders below dir as an archive.
 func (f *Files) WriteZip(w io.Writer, dir string) error {
 	defer f.hold()()
-	_, err := f.ns.WriteZip(w, guestPath(dir), vfs.CopyLimits{})
+	_, err := f.ns.WriteZip(w, GuestPath(dir), vfs.CopyLimits{})
 	return f.about("archive", dir, err)
 }
 
 // WriteTar is WriteZip for the tar format.
 func (f *Files) WriteTar(w io.Writer, dir string) error {
 	defer f.hold()()
-	_, err := f.ns.WriteTar(w, guestPath(dir), vfs.CopyLimits{})
+	_, err := f.ns.WriteTar(w, GuestPath(dir), vfs.CopyLimits{})
 	return f.about("archive", dir, err)
 }
 
@@ -185,7 +185,7 @@ func (f *Files) ReadDir(p string) ([]FileEntry, error) {
 			continue
 		}
 		entry := FileEntry{Name: e.Name, Dir: e.Kind == vfs.KindDir}
-		if parsed, err := f.path(path.Join(guestPath(p), e.Name)); err == nil {
+		if parsed, err := f.path(path.Join(GuestPath(p), e.Name)); err == nil {
 			if st, err := f.ns.Stat(nil, parsed, false); err == nil {
 				entry.Bytes = uint64(st.Size)
 			}

@@ -226,8 +226,12 @@ func (o Options) check() error {
 			errs = append(errs, fmt.Errorf("file path %q: it must name a file, such as sales.csv", f.Path))
 		}
 	}
-	if f, g, twice := samePath(o.Files); twice {
-		errs = append(errs, fmt.Errorf("file path %q: it is given twice (as %q, too), and a program would see one of the two", g.Path, f.Path))
+	paths := make([]string, len(o.Files))
+	for i, f := range o.Files {
+		paths[i] = f.Path
+	}
+	for _, p := range SamePath(paths) {
+		errs = append(errs, fmt.Errorf("file path %q: it is given twice (as %q, too), and a program would see one of the two", paths[p.Second], paths[p.First]))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("%w: %w", ErrInvalid, err)
@@ -235,24 +239,28 @@ func (o Options) check() error {
 	return nil
 }
 
-// samePath looks for two files of one path.
-func samePath(files []File) (one, other File, found bool) {
-	if len(files) < 2 {
-		return
+// PathPair are two paths of one file, by their index.
+type PathPair struct{ First, Second int }
+
+// SamePath finds the paths of a sandbox that name the same file as one before them.
+func SamePath(paths []string) (pairs []PathPair) {
+	if len(paths) < 2 {
+		return nil
 	}
-	at := make(map[string]File, len(files))
-	for _, f := range files {
-		p := guestPath(f.Path)
-		if one, found = at[p]; found {
-			return one, f, true
+	first := make(map[string]int, len(paths))
+	for i, p := range paths {
+		p = GuestPath(p)
+		if j, twice := first[p]; twice {
+			pairs = append(pairs, PathPair{j, i})
+			continue
 		}
-		at[p] = f
+		first[p] = i
 	}
-	return
+	return pairs
 }
 
-// guestPath is where a file of that path is put.
-func guestPath(p string) string {
+// GuestPath is where a file of that path is put: a relative one is below the working folder.
+func GuestPath(p string) string {
 	if path.IsAbs(p) {
 		return path.Clean(p)
 	}

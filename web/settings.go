@@ -210,7 +210,7 @@ func environment(base, own map[string]string) (map[string]string, error) {
 
 func files(list []FileContent) ([]engine.File, error) {
 	out := make([]engine.File, len(list))
-	first := make(map[string]int, len(list)) // by path
+	paths := make([]string, len(list))
 	for i, f := range list {
 		b, err := f.bytes()
 		if err != nil {
@@ -219,15 +219,13 @@ func files(list []FileContent) ([]engine.File, error) {
 		if f.Path == "" || strings.HasSuffix(f.Path, "/") || strings.Contains(f.Path, "\x00") {
 			return nil, invalidf("files[%d].path is %s: it must name a file, such as sales.csv", i, quoted(f.Path))
 		}
-		p, err := checkPath(f.Path)
-		if err != nil {
+		if paths[i], err = checkPath(f.Path); err != nil {
 			return nil, err
 		}
-		if j, twice := first[p]; twice {
-			return nil, invalidf("files[%d] and files[%d]: %s is given twice", j, i, quoted(p))
-		}
-		first[p] = i
 		out[i] = engine.File{Path: f.Path, Content: b}
+	}
+	if same := engine.SamePath(paths); len(same) > 0 {
+		return nil, invalidf("files[%d] and files[%d]: %s is given twice", same[0].First, same[0].Second, quoted(paths[same[0].Second]))
 	}
 	return out, nil
 }

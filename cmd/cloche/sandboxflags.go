@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	"github.com/cloche-dev/cloche/engine"
 	"github.com/cloche-dev/cloche/hostfuncs/fetch"
 	"github.com/cloche-dev/cloche/limits"
-	"github.com/cloche-dev/cloche/runtimes"
 )
 
 // sandboxFlags say what a sandbox is given, and its limits.
@@ -209,18 +207,14 @@ func (c *sandboxFlags) checkPackages(language string) error {
 
 // checkTwice refuses two files of one guest path, of which the program would see one.
 func checkTwice(files []fileFlag) error {
+	names := make([]string, len(files))
+	for i, f := range files {
+		names[i] = f.name
+	}
 	var errs []error
-	first := map[string]fileFlag{}
-	for _, f := range files {
-		guest := path.Clean(f.name)
-		if !path.IsAbs(guest) {
-			guest = path.Join(runtimes.WorkDir, guest)
-		}
-		if g, twice := first[guest]; twice {
-			errs = append(errs, fmt.Errorf("--file %s: %s and %s would have the same path: give one of them another with GUEST=HOST", guest, g.value, f.value))
-			continue
-		}
-		first[guest] = f
+	for _, p := range engine.SamePath(names) {
+		errs = append(errs, fmt.Errorf("--file %s: %s and %s would have the same path: give one of them another with GUEST=HOST",
+			engine.GuestPath(names[p.Second]), files[p.First].value, files[p.Second].value))
 	}
 	return errors.Join(errs...)
 }
