@@ -41,6 +41,10 @@ func (c *templateBuildCmd) Run(a *app) (err error) {
 		return usageError{err}
 	}
 	flags := sandboxFlags{Files: c.Files, Packages: c.Packages, Timeout: c.Timeout, Memory: c.Memory}
+	language := languageOf(c.Preload)
+	if err := flags.checkPackages(language); err != nil {
+		return err
+	}
 	p, err := flags.policy(a)
 	if err != nil {
 		return err
@@ -49,7 +53,7 @@ func (c *templateBuildCmd) Run(a *app) (err error) {
 	if err != nil {
 		return err
 	}
-	o.Language = languageOf(c.Preload)
+	o.Language = language
 	eng, err := a.engine(p.limits)
 	if err != nil {
 		return err
