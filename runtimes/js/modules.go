@@ -307,8 +307,8 @@ func formatOfSource(files Files, name, src string, pause func()) string {
 	case ".mjs", ".ts", ".mts", ".cts", ".tsx":
 		return "module"
 	}
-	if m, _ := scopeOf(files, path.Dir(name)); m.Type == "module" || m.Type == "commonjs" {
-		return m.Type
+	if m, _ := scopeOf(files, path.Dir(name)); m.kind == "module" || m.kind == "commonjs" {
+		return m.kind
 	}
 	mentions := func(name string) bool { return strings.Contains(src, name) }
 	if slices.ContainsFunc(commonNames, mentions) && !scanModule(src, pause).isModule {

@@ -25,12 +25,9 @@ const (
 
 // manifest is what package.json says.
 type manifest struct {
-	dir     string
-	Name    string          `json:"name"`
-	Type    string          `json:"type"`
-	Main    string          `json:"main"`
-	Exports json.RawMessage `json:"exports"`
-	Imports json.RawMessage `json:"imports"`
+	dir, name, main  string
+	kind             string // "type": of .js files, module or commonjs
+	exports, imports json.RawMessage
 }
 
 // readManifest reads dir's package.json. Without one, and for what is not understood in it, the fields are empty.
@@ -41,14 +38,14 @@ func readManifest(files Files, dir string) (m manifest, found bool) {
 	}
 	var fields map[string]json.RawMessage
 	_ = json.Unmarshal(b, &fields)
-	for name, to := range map[string]any{"name": &m.Name, "type": &m.Type, "main": &m.Main, "exports": &m.Exports, "imports": &m.Imports} {
+	for name, to := range map[string]any{"name": &m.name, "type": &m.kind, "main": &m.main, "exports": &m.exports, "imports": &m.imports} {
 		_ = json.Unmarshal(fields[name], to)
 	}
 	m.dir = dir
 	return m, true
 }
 
-func (m manifest) hasExports() bool { return len(m.Exports) > 0 && string(m.Exports) != "null" }
+func (m manifest) hasExports() bool { return len(m.exports) > 0 && string(m.exports) != "null" }
 
 // scopeOf is the package that a file in dir belongs to.
 func scopeOf(files Files, dir string) (m manifest, found bool) {
@@ -77,7 +74,7 @@ func (p *packages) find(dir, spec string) (string, *notFound) {
 	if name == "" {
 		return "", nil
 	}
-	if own, ok := scopeOf(p.files, dir); ok && own.Name == name && own.hasExports() {
+	if own, ok := scopeOf(p.files, dir); ok && own.name == name && own.hasExports() {
 		return p.exported(own, sub)
 	}
 	for ; ; dir = path.Dir(dir) {
@@ -123,8 +120,8 @@ func (p *packages) inside(m manifest, sub string) (string, *notFound) {
 
 // mainOf is the file that a package or folder without exports is.
 func mainOf(files Files, m manifest) string {
-	if m.Main != "" {
-		if found := findEntry(files, path.Join(m.dir, m.Main)); found != "" {
+	if m.main != "" {
+		if found := findEntry(files, path.Join(m.dir, m.main)); found != "" {
 			return found
 		}
 	}
@@ -134,9 +131,9 @@ func mainOf(files Files, m manifest) string {
 // exported is what the field "exports" gives for sub: a path, conditions, or subpaths of these.
 func (p *packages) exported(m manifest, sub string) (string, *notFound) {
 	where := path.Join(m.dir, manifestFile)
-	targets, isObject := members(m.Exports)
+	targets, isObject := members(m.exports)
 	if !isObject || len(targets) == 0 || !strings.HasPrefix(targets[0].key, ".") {
-		targets = []member{{".", m.Exports}}
+		targets = []member{{".", m.exports}}
 	}
 	t := p.match(targets, sub, m, false)
 	switch {
@@ -151,7 +148,7 @@ func (p *packages) exported(m manifest, sub string) (string, *notFound) {
 // internal is what the field "imports" of a file's own package gives for a specifier that begins with "#".
 func (p *packages) internal(dir, spec string) (string, *notFound) {
 	m, _ := scopeOf(p.files, dir)
-	targets, there := members(m.Imports)
+	targets, there := members(m.imports)
 	if p.kind == "require" && !there {
 		return "", nil
 	}

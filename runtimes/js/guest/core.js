@@ -100,6 +100,12 @@
   cloche.unavailable = (what, why) =>
     cloche.nodeError(Error, "ERR_FEATURE_UNAVAILABLE_ON_PLATFORM", `${what} is not available in this sandbox: ${why}`);
 
+  // Those functions and classes of a module that cannot be, by name. Each says so when it is called.
+  cloche.refusals = (module, why, names) => Object.fromEntries(names.split(" ").map((name) => {
+    const refuse = () => { throw cloche.unavailable(`${module}.${name}`, why); };
+    return [name, /^[A-Z]/.test(name) ? { [name]: class { constructor() { refuse(); } } }[name] : { [name]() { refuse(); } }[name]];
+  }));
+
   // What the host knows of the running script: {name, file, dir}.
   cloche.script = () => parse(cloche.turn());
 

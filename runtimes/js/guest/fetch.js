@@ -18,7 +18,7 @@
     ConnectionResetError: "ECONNRESET", ConnectionError: "ECONNABORTED", TimeoutError: "ETIMEDOUT", CertificateError: "ERR_TLS_CERT_ALTNAME_INVALID",
   };
 
-  const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+  const token = cloche.httpToken = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
   class Headers {
     #map = new Map(); // lower case -> [values]

@@ -4,8 +4,8 @@
 (function (cloche) {
   "use strict";
 
-  const { Buffer, EventEmitter, nextTick } = cloche;
-  const { Readable, Writable } = cloche.stream;
+  const { Buffer, EventEmitter, httpToken: token, nextTick, refusals } = cloche;
+  const { Readable, Writable, addAbortSignal } = cloche.stream;
   const { defineProperty } = Object;
 
   const METHODS = "ACL BIND CHECKOUT CONNECT COPY DELETE GET HEAD LINK LOCK M-SEARCH MERGE MKACTIVITY MKCALENDAR MKCOL MOVE NOTIFY OPTIONS PATCH POST PROPFIND PROPPATCH PURGE PUT QUERY REBIND REPORT SEARCH SOURCE SUBSCRIBE TRACE UNBIND UNLINK UNLOCK UNSUBSCRIBE".split(" ");
@@ -27,7 +27,6 @@
     509: "Bandwidth Limit Exceeded", 510: "Not Extended", 511: "Network Authentication Required",
   };
 
-  const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
   function validateHeaderName(name) {
     if (typeof name !== "string" || !token.test(name)) throw cloche.nodeError(TypeError, "ERR_INVALID_HTTP_TOKEN", `Header name must be a valid HTTP token ["${name}"]`);
   }
@@ -39,6 +38,8 @@
   const once = new Set(("age authorization content-length content-type etag expires from host if-modified-since if-unmodified-since last-modified location " +
     "max-forwards proxy-authorization referer retry-after server user-agent").split(" ")); // of which the first counts
   const connection = new Set("connection content-length expect host keep-alive proxy-connection te trailer transfer-encoding upgrade".split(" ")); // the host's
+
+  const ports = { "http:": 80, "https:": 443 };
 
   // What is left of a connection.
   class Socket extends EventEmitter {
@@ -142,7 +143,7 @@
       if (typeof method !== "string") throw cloche.wrongType(`"options.method" property`, "of type string", method);
       if (!token.test(method)) throw cloche.nodeError(TypeError, "ERR_INVALID_HTTP_TOKEN", `Method must be a valid HTTP token ["${method}"]`);
       const host = `${options.hostname ?? options.host ?? "localhost"}`.replace(/^\[(.*)\]$/, "$1");
-      const port = options.port || options.defaultPort || (scheme === "https:" ? 443 : 80);
+      const port = options.port || options.defaultPort || ports[scheme];
       const authority = host.includes(":") ? `[${host}]` : host;
       this.#url = new URL(`${scheme}//${authority}:${port}${path.startsWith("/") ? "" : "/"}${path}`).href;
       Object.assign(this, {
@@ -157,17 +158,11 @@
       } else {
         for (const name of Object.keys(headers ?? {})) this.setHeader(name, headers[name]);
       }
-      const usual = scheme === "https:" ? 443 : 80;
-      if (!this.hasHeader("host")) this.setHeader("Host", +port === usual ? authority : `${authority}:${port}`);
+      if (!this.hasHeader("host")) this.setHeader("Host", +port === ports[scheme] ? authority : `${authority}:${port}`);
       if (options.auth && !this.hasHeader("authorization")) this.setHeader("Authorization", `Basic ${Buffer.from(options.auth).toString("base64")}`);
       if (listener) this.once("response", listener);
       if (options.timeout) this.setTimeout(options.timeout);
-      const { signal } = options;
-      if (signal) {
-        const abort = () => this.destroy(Object.assign(new Error("The operation was aborted", { cause: signal.reason }), { name: "AbortError", code: "ABORT_ERR" }));
-        if (signal.aborted) nextTick(abort);
-        else signal.addEventListener("abort", abort, { once: true });
-      }
+      if (options.signal) addAbortSignal(options.signal, this);
       nextTick(() => this.emit("socket", this.socket));
     }
     setHeader(name, value) {
@@ -268,18 +263,10 @@
     destroy() {}
   }
 
-  // One of a module's functions or classes, which says why it cannot be.
-  const refusing = (module, name, why) => {
-    const refuse = () => { throw cloche.unavailable(`${module}.${name}`, why); };
-    const f = /^[A-Z]/.test(name) ? { [name]: class { constructor() { refuse(); } } }[name] : { [name]() { refuse(); } }[name];
-    return f;
-  };
-  const refusals = (module, why, names) => Object.fromEntries(names.split(" ").map((name) => [name, refusing(module, name, why)]));
-
   const noServer = "nobody can connect to it; return values, or call functions, instead";
   function client(module, scheme) {
     class SchemeAgent extends Agent {
-      defaultPort = scheme === "https:" ? 443 : 80;
+      defaultPort = ports[scheme];
       protocol = scheme;
     }
     defineProperty(SchemeAgent, "name", { value: "Agent" });

@@ -51,10 +51,11 @@
 
   // The source of a node: module for import, run once while the image is made.
   const reserved = /^(default|arguments|eval|await|break|case|catch|class|const|continue|debugger|delete|do|else|enum|export|extends|false|finally|for|function|if|implements|import|in|instanceof|interface|let|new|null|package|private|protected|public|return|static|super|switch|this|throw|true|try|typeof|var|void|while|with|yield)$/;
+  const exportable = (object) => Object.keys(object).filter((key) => /^[A-Za-z_$][\w$]*$/.test(key) && !reserved.test(key));
   cloche.moduleSource = (name) => {
     const value = nodeModules[name];
     globalThis.__clocheModule = value;
-    const names = Object.keys(value).filter((key) => /^[A-Za-z_$][\w$]*$/.test(key) && !reserved.test(key));
+    const names = exportable(value);
     const locals = names.map((key, i) => `let e${i} = m[${cloche.stringify(key)}];\nexport { e${i} as ${key} };`);
     // What a turn may have otherwise than the image: process.argv and its like.
     const changing = names.map((key, i) => Object.getOwnPropertyDescriptor(value, key).get && `e${i} = m[${cloche.stringify(key)}];`).filter(Boolean);
@@ -77,9 +78,9 @@
   const isObject = (value) => typeof value === "object" && value !== null || typeof value === "function";
   const loaded = new Map(); // file -> exports, until the module has taken them
   cloche.commonModule = (file) => {
-    const exports = requireFile(file, undefined);
+    const exports = requireFile(file, undefined, "commonjs");
     loaded.set(file, exports);
-    const names = isObject(exports) ? Object.keys(exports).filter((key) => /^[A-Za-z_$][\w$]*$/.test(key) && !reserved.test(key)) : [];
+    const names = isObject(exports) ? exportable(exports) : [];
     const take = Symbol.for("cloche.take");
     defineProperty(globalThis, take, { value: (name) => loaded.get(name), configurable: true, writable: true });
     const locals = names.map((key, i) => `const e${i} = m[${cloche.stringify(key)}]; export { e${i} as ${key} };`);
@@ -123,13 +124,14 @@
     return defineProperty(marked, Symbol.toStringTag, { value: "Module" });
   }
 
-  function requireFile(file, parent) {
+  // format is the file's, if it is known.
+  function requireFile(file, parent, format) {
     const known = cache[file];
     if (known !== undefined) return known.exports;
     const module = new Module(file, parent);
     cache[file] = module;
     try {
-      const format = cloche.moduleFormat(file);
+      format ??= cloche.moduleFormat(file);
       if (format === "module") {
         module.exports = requireModule(file);
       } else if (format === "json") {
@@ -291,7 +293,7 @@
     const stamp = `${ino} ${size} ${mtimeMs}`;
     if (stamps.has(file) && stamps.get(file) !== stamp) delete cache[file]; // it has changed
     stamps.set(file, stamp);
-    const exports = requireFile(file, undefined);
+    const exports = requireFile(file, undefined, "commonjs");
     return defineProperty({ __proto__: null, ...isObject(exports) ? exports : {}, default: exports }, Symbol.toStringTag, { value: "Module" });
   };
 

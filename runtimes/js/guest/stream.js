@@ -811,6 +811,5 @@
 
   // ---- node:child_process
 
-  const noProcess = (name) => () => { throw cloche.unavailable(`child_process.${name}`, "programs cannot start processes here; do the work in JavaScript"); };
-  cloche.childProcess = Object.fromEntries(["exec", "execSync", "execFile", "execFileSync", "spawn", "spawnSync", "fork"].map((name) => [name, noProcess(name)]));
+  cloche.childProcess = cloche.refusals("child_process", "programs cannot start processes here; do the work in JavaScript", "exec execSync execFile execFileSync spawn spawnSync fork");
 })
