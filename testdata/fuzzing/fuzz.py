@@ -50,19 +50,22 @@ def children():
     return used.ru_utime + used.ru_stime
 
 
-def fuzz(target, seconds, flags):
-    """Fuzzes a target. Gives its processor time in seconds, its executions, and whether an input failed."""
+def fuzz(target, seconds, flags, folder):
+    """Fuzzes a target, with its package's test binary in a folder, built when it is not there yet.
+
+    Gives its processor time in seconds, its executions, and whether an input failed.
+    """
     package, name = target.split()
     cache = pathlib.Path(output("go", "env", "GOCACHE"), "fuzz", output("go", "list", package))
-    with tempfile.TemporaryDirectory() as folder:
-        binary = f"{folder}/fuzz.test"
+    binary = pathlib.Path(folder, f"{package.replace('/', '_')}.test")
+    if not binary.exists():
         subprocess.run(["go", "test", *flags, "-c", "-fuzz", ".", "-o", binary, package], check=True)
-        before = children()
-        # Little time goes into making a find small: by default that is most of a short run.
-        ran = subprocess.run(
-            [binary, "-test.run", "^$", "-test.fuzz", f"^{name}$", "-test.fuzztime", f"{seconds}s",
-             "-test.fuzzminimizetime", "20x", "-test.fuzzcachedir", cache],
-            cwd=package, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    before = children()
+    # Little time goes into making a find small: by default that is most of a short run.
+    ran = subprocess.run(
+        [binary, "-test.run", "^$", "-test.fuzz", f"^{name}$", "-test.fuzztime", f"{seconds}s",
+         "-test.fuzzminimizetime", "20x", "-test.fuzzcachedir", cache],
+        cwd=package, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     done = re.findall(r"execs: (\d+)", ran.stdout)
     if ran.returncode != 0 or not done:
         sys.stdout.write(ran.stdout)
@@ -86,18 +89,19 @@ def main():
 
     failed, end = [], time.monotonic() + args.minutes * 60
     commit = output("git", "rev-parse", "--short", "HEAD")
-    while time.monotonic() < end:
-        target = next((t for t in least_first() if t not in failed), None)
-        if target is None:
-            break
-        seconds = max(1, min(SLICE, round(end - time.monotonic())))
-        cpu, executions, failure = fuzz(target, seconds, args.flags)
-        if failure:
-            failed.append(target)
-        row = had[target]
-        had[target] = [row[0] + cpu, row[1] + executions, row[2] + failure, commit, datetime.date.today().isoformat()]
-        write(had)
-        print(f"{target}: {cpu} s, {executions:,} executions{', FAILED' if failure else ''}", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        while time.monotonic() < end:
+            target = next((t for t in least_first() if t not in failed), None)
+            if target is None:
+                break
+            seconds = max(1, min(SLICE, round(end - time.monotonic())))
+            cpu, executions, failure = fuzz(target, seconds, args.flags, folder)
+            if failure:
+                failed.append(target)
+            row = had[target]
+            had[target] = [row[0] + cpu, row[1] + executions, row[2] + failure, commit, datetime.date.today().isoformat()]
+            write(had)
+            print(f"{target}: {cpu} s, {executions:,} executions{', FAILED' if failure else ''}", flush=True)
     hours = sum(row[0] for row in had.values()) / 3600
     print(f"{len(had)} targets have had {hours:.1f} hours, each at least {had[least_first()[0]][0]} s")
     if failed:
