@@ -1,6 +1,7 @@
 package web
 
 import (
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -120,6 +121,28 @@ func (s *Server) checkOrigin(x *exchange) *apiError {
 	return errForeign
 }
 
+// checkQuery refuses parameters in a query that the route does not have: a misspelt one would be taken for one left out.
+func checkQuery(raw string, known []string) error {
+	if raw == "" {
+		return nil
+	}
+	given, err := url.ParseQuery(raw)
+	if err != nil {
+		return invalidf("the query %s is not well escaped", quoted(raw))
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		switch {
+		case !slices.Contains(known, name) && len(known) == 0:
+			return invalidf("unknown query parameter %s: there are none here", quoted(name))
+		case !slices.Contains(known, name):
+			return invalidf("unknown query parameter %s: there are %s", quoted(name), strings.Join(known, ", "))
+		case len(given[name]) > 1:
+			return invalidf("the query parameter %s is there twice", quoted(name))
+		}
+	}
+	return nil
+}
+
 var errForeign = fail(http.StatusForbidden, codeForbidden, "a page of another origin sent this request: the operator lists such origins under origins")
 
 // preflight answers a browser's question before a request of another origin. Without an allowed origin it allows
@@ -128,7 +151,7 @@ func (s *Server) preflight(x *exchange) {
 	h := x.Header()
 	if h.Get("Access-Control-Allow-Origin") != "" {
 		h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE")
-		h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Accept, Range, Last-Event-ID, Idempotency-Key, Prefer, Traceparent, X-Request-Id, Mcp-Session-Id, Mcp-Protocol-Version")
+		h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Accept, Range, If-Match, If-None-Match, Last-Event-ID, Idempotency-Key, Prefer, Traceparent, X-Request-Id, Mcp-Session-Id, Mcp-Protocol-Version")
 		h.Set("Access-Control-Max-Age", "600")
 	}
 	x.WriteHeader(http.StatusNoContent)

@@ -115,9 +115,15 @@ func (s *Server) route() {
 	e.Logger.SetOutput(io.Discard) // what there is to say, the server says itself
 	e.HTTPErrorHandler = func(err error, c echo.Context) { s.fail(exchangeOf(c), err) }
 	add := func(method string, r route) {
+		known := operations[r.method+" "+r.path].query
 		e.Add(method, r.path, func(c echo.Context) error {
 			x := exchangeOf(c)
 			x.route = r.path
+			if strings.HasPrefix(r.path, "/v1/") { // probes and scrapers ask as they like
+				if err := checkQuery(x.r.URL.RawQuery, known); err != nil {
+					return err
+				}
+			}
 			return r.handle(x, c)
 		})
 	}
