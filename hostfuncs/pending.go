@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 )
@@ -232,10 +233,7 @@ func (c *Calls) isDone(p *call) bool {
 		return false
 	}
 	c.forget(p)
-	p.gone = true // for those that collect what is ready
-	if n := len(c.ready); n > 0 && c.ready[n-1] == p {
-		c.ready = c.ready[:n-1]
-	}
+	c.ready = without(c.ready, p)
 	return true
 }
 
@@ -243,20 +241,28 @@ func (c *Calls) isDone(p *call) bool {
 func (c *Calls) giveUp(p *call) {
 	c.mu.Lock()
 	p.gone = true
+	// What it holds counts no longer.
+	c.queue, c.ready = without(c.queue, p), without(c.ready, p)
 	c.forget(p)
 	c.mu.Unlock()
 	p.stop()
 	_, _ = p.end(nil, context.Canceled) // nobody is to see it
 }
 
+// without is a list of calls without p.
+func without(list []*call, p *call) []*call {
+	if i := slices.Index(list, p); i >= 0 {
+		return slices.Delete(list, i, i+1)
+	}
+	return list
+}
+
 // begin starts what may run now. Preconditions: mu is held.
 func (c *Calls) begin() {
 	for c.running < maxRunning && len(c.queue) > 0 && c.held <= maxHeld {
 		p := c.queue[0]
+		c.queue[0] = nil
 		c.queue = c.queue[1:]
-		if p.gone {
-			continue
-		}
 		c.running++
 		select {
 		case c.jobs <- p:
@@ -394,11 +400,8 @@ func (c *Calls) take() ([]byte, error) {
 			return out, nil
 		}
 		p := c.ready[0]
+		c.ready[0] = nil
 		c.ready = c.ready[1:]
-		if p.gone {
-			c.mu.Unlock()
-			continue
-		}
 		c.forget(p)
 		c.mu.Unlock()
 		reply, err := p.end(p.reply, p.err)

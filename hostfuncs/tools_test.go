@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -33,6 +35,59 @@ func waitAll(ctx context.Context, done <-chan struct{}, atMost time.Duration) (b
 		return false, nil
 	case <-ctx.Done():
 		return false, errors.New("the run was cancelled")
+	}
+}
+
+// What was given up counts no longer, and so must not be held: neither the arguments of a call whose turn has not come, nor a reply
+// that nobody has collected.
+func TestNothingIsHeldOfCancelledCalls(t *testing.T) {
+	calls := hostfuncs.NewCalls(t.Context(), waitAll)
+	defer calls.Close()
+	// start begins a call that holds something, and returns its number and what it holds.
+	start := func(work func(ctx context.Context) error) (id uint32, held weak.Pointer[[1 << 10]byte]) {
+		t.Helper()
+		some := new([1 << 10]byte)
+		held = weak.Make(some)
+		reply, err := calls.Do(t.Context(), len(some), true, func(ctx context.Context) ([]byte, error) { return some[:], work(ctx) },
+			func(reply []byte, err error) ([]byte, error) { return reply, err })
+		if err != nil || reply[0] != 0 {
+			t.Fatalf("%q, %v", reply, err)
+		}
+		return binary.LittleEndian.Uint32(reply[1:]), held
+	}
+	cancel := func(id uint32) {
+		t.Helper()
+		if _, err := calls.Handlers()[hostfuncs.OpCancel](t.Context(), request(hostfuncs.OpCancel, fmt.Sprintf(`{"id":%d}`, id))[1:]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var given []weak.Pointer[[1 << 10]byte]
+	for range 20 {
+		goOn, over := make(chan struct{}), make(chan struct{})
+		id, held := start(func(context.Context) error { <-goOn; close(over); return nil })
+		close(goOn)
+		<-over
+		time.Sleep(2 * time.Millisecond) // until the reply is noted, in most cases
+		cancel(id)
+		given = append(given, held)
+	}
+	for range 16 { // as many as go on at once
+		start(func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
+	}
+	for range 20 {
+		id, held := start(func(context.Context) error { return nil })
+		cancel(id)
+		given = append(given, held)
+	}
+	runtime.GC()
+	kept := 0
+	for _, held := range given {
+		if held.Value() != nil {
+			kept++
+		}
+	}
+	if kept > 1 { // what a stack still has
+		t.Errorf("of %d calls that were given up, %d are still held", len(given), kept)
 	}
 }
 
