@@ -17,6 +17,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -670,6 +671,23 @@ func TestTogether(t *testing.T) {
 	records := g.client.Records()
 	if last := records[len(records)-1]; open.Stream == 0 || last.Reason != "the run ended before the body was read" || len(records) != 12 {
 		t.Errorf("%d records, the last is %+v", len(records), last)
+	}
+}
+
+// TestFrameOfManyHeaders: to read headers takes many times the memory that they have as text, so a frame that is full of them is refused
+// before.
+func TestFrameOfManyHeaders(t *testing.T) {
+	for _, one := range []string{`[]`, `["a",""]`} {
+		text := `{"url":"http://h/","headers":[` + strings.Repeat(one+",", 1<<20) + one + `]}`
+		frame := append(binary.LittleEndian.AppendUint32([]byte{byte(hostfuncs.OpFetch)}, uint32(len(text))), text...)
+		g := newGuest(t, &fetch.Policy{})
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		reply, err := g.door.Serve(t.Context(), frame)
+		runtime.ReadMemStats(&after)
+		if took := after.TotalAlloc - before.TotalAlloc; err != nil || !strings.Contains(string(reply), "longer than") || took > 1<<20 {
+			t.Errorf("%.200q, %v, %d bytes", reply, err, took)
+		}
 	}
 }
 

@@ -42,6 +42,9 @@ func decodeRequest(payload []byte) (request, error) {
 		case "url":
 			return true, json.Unmarshal(value, &r.url)
 		case "headers":
+			if len(value) > maxFieldsText { // to read them takes ten times their memory
+				return true, fmt.Errorf("longer than %d bytes", maxFieldsText)
+			}
 			var fields [][]string
 			if err := json.Unmarshal(value, &fields); err != nil {
 				return true, err

@@ -15,6 +15,7 @@ const (
 	maxFields     = 100
 	maxFieldBytes = 8 << 10
 	maxFieldsSize = 64 << 10
+	maxFieldsText = 8 * maxFieldsSize // as JSON, in which a character takes six bytes at most, and a field ten more
 )
 
 // ours are the headers that say how a request travels. The host writes them; a program's are left out.
