@@ -31,6 +31,8 @@ func TestHostMemoryIsBounded(t *testing.T) {
 			"output":    "import os\nfor i in range(500): os.write(1, b'x' * 1_000_000); os.write(2, b'y' * 1_000_000)",
 			"display":   "from IPython.display import display, HTML\nfor i in range(40): display(HTML('x' * 3_000_000))",
 			"files":     "import os\nfor i in range(20000):\n    try: open('/tmp/' + 'n' * 200 + str(i), 'w').close()\n    except OSError: break\nfor i in range(20): os.listdir('/tmp')",
+			"requests":  "import _host\nb = bytes(250 << 20)\nfor i in range(8): _host.call(b)",
+			"frames":    "import _host\nb = b'\\x10' + bytes(63 << 20)\nfor i in range(8): _host.call(b)",
 			"holes":     "for i in range(8):\n    with open(f'hole{i}', 'wb') as f: f.truncate(1 << 40)",
 		},
 		engine.JavaScript: {
@@ -38,6 +40,7 @@ func TestHostMemoryIsBounded(t *testing.T) {
 			"memory":    "const keep = []; for (;;) keep.push(new Uint8Array(1e6).fill(7))",
 			"codecs":    "const b = Buffer.alloc(30e6); for (const c of ['hex', 'base64', 'latin1', 'utf16le']) { try { b.toString(c).length } catch {} }",
 			"letters":   "const b = Buffer.alloc(30e6, 0xb0); for (let i = 0; i < 4; i++) { for (const c of ['latin1', 'utf8']) { try { b.toString(c).length } catch {} } try { new TextDecoder('ibm866').decode(b.subarray(i)).length } catch {} try { new TextDecoder('ibm866').decode(b.subarray(i, 15e6)).length } catch {} }",
+			"stars":     "const fs = require('fs'); fs.mkdirSync('node_modules/p', { recursive: true }); fs.writeFileSync('node_modules/p/package.json', JSON.stringify({ exports: { './*': './' + '*'.repeat(2e5) } })); require('p/' + 'a'.repeat(4000))",
 			"captures":  "'a'.repeat(4e6).split(new RegExp('^' + '(?=([^b]+)$)'.repeat(240) + 'a', 'g')).length",
 			"output":    "for (let i = 0; i < 500; i++) process.stdout.write('z'.repeat(1e6))",
 		},

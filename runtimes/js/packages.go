@@ -208,6 +208,9 @@ func (p *packages) target(v json.RawMessage, star string, m manifest, internal b
 	case '"':
 		var text string
 		_ = json.Unmarshal(v, &text)
+		if len(text)+strings.Count(text, "*")*len(star) > maxPath { // no path is as long, and thousands of stars are gigabytes
+			return target{decided: true}
+		}
 		text = strings.ReplaceAll(text, "*", star)
 		if inside, ok := strings.CutPrefix(text, "./"); ok && !leads(inside) {
 			return target{file: path.Join(m.dir, inside), decided: true}

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -105,6 +106,25 @@ func TestPackages(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s %s: %q, want %q", c.kind, c.spec, got, c.want)
 		}
+	}
+}
+
+// TestPackagesOfManyStars: what stands for the stars of a path may be long, and their number large; the path must not be.
+func TestPackagesOfManyStars(t *testing.T) {
+	stars := strings.Repeat("*", 100_000)
+	files := textFiles{text: map[string]string{
+		"/data/package.json":                  `{"imports": {"#*": "` + stars + `"}}`,
+		"/data/node_modules/pkg/package.json": `{"exports": {"./*": ["./` + stars + `", {"default": "./` + stars + `"}]}}`,
+	}}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for _, spec := range []string{"#", "pkg/"} {
+		if found, err := (&packages{files: files, kind: "import"}).find("/data", spec+strings.Repeat("a", 2000)); found != "" || err == nil {
+			t.Errorf("%.100q, %v", found, err)
+		}
+	}
+	if runtime.ReadMemStats(&after); after.TotalAlloc-before.TotalAlloc > 32<<20 {
+		t.Errorf("it took %d MiB", (after.TotalAlloc-before.TotalAlloc)>>20)
 	}
 }
 

@@ -34,9 +34,11 @@ const (
 )
 
 const (
-	// maxRequest bounds what the guest can make the host copy with one call. Figures and tool arguments
-	// are the largest requests; a gigabyte of either is a mistake.
-	maxRequest = 256 << 20
+	// maxRequest bounds what the guest can make the host copy with one call. Figures and tool arguments are the largest requests;
+	// the door refuses more anyway.
+	maxRequest = 64 << 20
+	// maxReply bounds what the guest is made to hold: the largest is a turn's frame, with its code and inputs.
+	maxReply = 256 << 20
 	// maxOutcome bounds the JSON that tells how a turn ended. The guest's own package keeps texts to
 	// 64 Ki characters, of at most 12 bytes each.
 	maxOutcome = 4 << 20
@@ -68,15 +70,14 @@ func answer(ctx context.Context, g vm.Guest, ptr, n, outPtr, outLen uint32) uint
 	if !ok {
 		return callNoHost
 	}
-	if n == 0 || n > maxRequest {
-		return callFault
-	}
 	view, ok := g.Memory().Read(ptr, n)
-	if !ok {
+	if n == 0 || !ok {
 		return callFault
 	}
-	reply := r.reply(ctx, g.Memory(), bytes.Clone(view))
-	if uint64(len(reply)) > maxRequest {
+	var reply []byte
+	if n > maxRequest {
+		reply = refusal("ValueError", fmt.Sprintf("a request of %d bytes is more than %d", n, maxRequest))
+	} else if reply = r.reply(ctx, g.Memory(), bytes.Clone(view)); uint64(len(reply)) > maxReply {
 		reply = refusal("TooLarge", "the host's answer is too large")
 	}
 	at, err := g.Call(ctx, expAlloc, uint64(len(reply)))
