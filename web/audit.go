@@ -216,9 +216,9 @@ func (s *Server) getAudit(x *exchange, c echo.Context) error {
 		key = x.key.Name
 	}
 	is := func(want, got string) bool { return want == "" || want == got }
-	return x.reply(http.StatusOK, AuditList{s.audit.find(most, func(r *AuditRecord) bool {
+	return replyList(x, http.StatusOK, `{"records":[`, slices.Values(s.audit.find(most, func(r *AuditRecord) bool {
 		return is(key, r.Key) && is(status, r.Status) && is(session, r.SessionID) && is(language, r.Language) && !r.Time.Before(since)
-	})})
+	})))
 }
 
 // recordRun puts a run that ended on record: in the audit, the log and the metrics.

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// bodies bounds what is held in memory of the bodies of requests, read and not yet answered. All keys together may have
-// most, one of them a half of it, and each has its equal part whatever the others have.
+// bodies bounds what is held in memory of the bodies of requests, read and not yet answered, and of long answers that are being sent. All
+// keys together may have most, one of them a half of it, and each has its equal part whatever the others have.
 type bodies struct {
 	most, part int64
 
@@ -36,6 +36,14 @@ func (b *bodies) take(k *Key, n int64) bool {
 	return true
 }
 
+// hold is take for what is there whether it is too much or not.
+func (b *bodies) hold(k *Key, n int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.all += n
+	b.held[k] += n
+}
+
 func (b *bodies) give(k *Key, n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -43,6 +51,31 @@ func (b *bodies) give(k *Key, n int64) {
 	if b.held[k] -= n; b.held[k] == 0 {
 		delete(b.held, k)
 	}
+}
+
+var errHeld = tooMany("the bodies of this key's requests that are under way, and the answers that it has not taken, are too large together: take the answers first")
+
+// longAnswer is how long an answer is that counts, in bytes.
+const longAnswer = 256 << 10
+
+// sending counts a part of an answer of a key while do sends it: a client may take as long as it likes, and have many connections.
+// Nothing is refused here, where the work is done: while too much is held, no new program runs for the key (admit), and what it asks for besides is not
+// made (reply).
+func (b *bodies) sending(k *Key, n int, do func() error) error {
+	if n < longAnswer || k == nil {
+		return do()
+	}
+	b.hold(k, int64(n))
+	defer b.give(k, int64(n))
+	return do()
+}
+
+// mayHold says whether the key may have more.
+func (b *bodies) mayHold(k *Key) error {
+	if !b.take(k, 0) {
+		return errHeld
+	}
+	return nil
 }
 
 // heldBody is a body that is kept as it is read, until its request is answered.
@@ -58,7 +91,7 @@ func (b heldBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if n > 0 {
 		if !b.x.s.bodies.take(b.x.key, int64(n)) {
-			return 0, tooMany("the bodies of this key's requests that are under way are too large together: wait for their answers")
+			return 0, errHeld
 		}
 		b.x.held += int64(n)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/cloche-dev/cloche/engine"
 )
@@ -54,8 +55,20 @@ func (e event) size() int { return len(e.text) + len(e.data) + 64 }
 
 func newEventLog() *eventLog { return &eventLog{first: 1} }
 
-// add appends an event. While a follower is behind it waits, until the channel gone or until then.
+// add appends an event, long text as several. While a follower is behind it waits, until the channel gone or until then.
 func (l *eventLog) add(e event, gone <-chan struct{}, until time.Time) {
+	for len(e.text) > maxGrown {
+		n := maxGrown
+		for n > maxGrown-utf8.UTFMax && !utf8.RuneStart(e.text[n]) {
+			n--
+		}
+		l.addOne(event{kind: e.kind, text: e.text[:n:n]}, gone, until)
+		e.text = e.text[n:]
+	}
+	l.addOne(e, gone, until)
+}
+
+func (l *eventLog) addOne(e event, gone <-chan struct{}, until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for l.follower && l.behind > maxBehind {
@@ -141,34 +154,47 @@ func (l *eventLog) unfollow() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.follower = false
-	l.caughtUp()
+	l.caughtUp(0)
 }
 
-func (l *eventLog) caughtUp() {
-	l.behind = 0
-	if l.taken != nil {
+// caughtUp notes that the follower has taken all but the last so many bytes. Preconditions: mu is held.
+func (l *eventLog) caughtUp(behind int) {
+	l.behind = behind
+	if l.taken != nil && behind <= maxBehind {
 		close(l.taken)
 		l.taken = nil
 	}
 }
 
-// sent is an event as a reader gets it.
+// maxTaken bounds what a reader takes at once, beyond the first event of it, in bytes: what is written for a reader is held until its
+// client takes it.
+const maxTaken = 64 << 10
+
+// sent is an event as a reader gets it: JSON in parts. Long ones are the run's own, whoever reads them.
 type sent struct {
 	id   uint64
 	kind string
-	json []byte
+	json [][]byte
 }
 
-// take returns the events after an id. When there are none it returns a channel that is closed at the next change, or,
+// take returns the next events after an id. When there are none it returns a channel that is closed at the next change, or,
 // at the end of the log, nil.
 func (l *eventLog) take(after uint64, follower bool) ([]sent, <-chan struct{}) {
 	l.mu.Lock()
 	next := l.first + uint64(len(l.events))
 	from := min(max(after+1, l.first), next)
-	events := append([]event(nil), l.events[from-l.first:]...)
-	l.read = max(l.read, next-1)
+	var events []event
+	left, size := l.events[from-l.first:], 0
+	for len(left) > 0 && size < maxTaken {
+		events, size, left = append(events, left[0]), size+left[0].size(), left[1:]
+	}
+	l.read = max(l.read, from+uint64(len(events))-1)
 	if follower {
-		l.caughtUp()
+		behind := 0
+		for _, e := range left {
+			behind += e.size()
+		}
+		l.caughtUp(behind)
 	}
 	var news chan struct{}
 	if len(events) == 0 && !l.closed {
@@ -188,8 +214,8 @@ func (l *eventLog) take(after uint64, follower bool) ([]sent, <-chan struct{}) {
 }
 
 // encode is the event as a JSON object. The text of an event that was read does not grow any more.
-func (e event) encode(id uint64) []byte {
-	b := append(make([]byte, 0, e.size()+len(e.text)/8), `{"id":`...)
+func (e event) encode(id uint64) [][]byte {
+	b := append(make([]byte, 0, 64+len(e.text)+len(e.text)/8), `{"id":`...)
 	b = strconv.AppendUint(b, id, 10)
 	b = append(b, `,"type":"`...)
 	b = append(b, e.kind...)
@@ -198,13 +224,14 @@ func (e event) encode(id uint64) []byte {
 		text, _ := json.Marshal(strings.ToValidUTF8(string(e.text), "\uFFFD")) // a string can always be written
 		b = append(append(b, `,"text":`...), text...)
 	}
+	parts := [][]byte{b}
 	if e.result != nil {
-		b = append(append(b, `,"result":`...), e.result...)
+		parts = append(parts, []byte(`,"result":`), e.result)
 	}
 	if len(e.data) > 0 {
-		b = append(append(b, ','), e.data...)
+		parts = append(parts, []byte(","), e.data)
 	}
-	return append(b, '}')
+	return append(parts, []byte("}"))
 }
 
 // fields is v as JSON without its braces.

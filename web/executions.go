@@ -145,7 +145,7 @@ func (s *Server) getExecution(x *exchange, c echo.Context) error {
 	}
 	select {
 	case <-run.done:
-		return s.answer(x, run)
+		return s.answerAgain(x, run)
 	default:
 	}
 	return x.reply(http.StatusOK, run.info())
@@ -208,10 +208,18 @@ func (s *Server) cancelExecution(x *exchange, c echo.Context) error {
 func (s *Server) await(x *exchange, run *execution) error {
 	select {
 	case <-run.done:
-		return s.answer(x, run)
+		return s.answerAgain(x, run)
 	case <-x.r.Context().Done():
 		return nil
 	}
+}
+
+// answerAgain is answer for whoever comes for a Result that is kept.
+func (s *Server) answerAgain(x *exchange, run *execution) error {
+	if err := s.bodies.mayHold(x.key); err != nil {
+		return err
+	}
+	return s.answer(x, run)
 }
 
 // answer sends the Result of a run that ended.

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"mime"
@@ -91,16 +92,24 @@ func (s *Server) listFiles(x *exchange, c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.withFiles(x, c, func(_ *session, f *engine.Files) error {
-		entries, err := f.ReadDir(dir)
-		if err != nil {
-			return fileError(err)
+	var entries []engine.FileEntry
+	err = s.withFiles(x, c, func(_ *session, f *engine.Files) (err error) {
+		entries, err = f.ReadDir(dir)
+		return err
+	})
+	if err != nil {
+		return fileError(err)
+	}
+	about, err := json.Marshal(dir)
+	if err != nil {
+		return err
+	}
+	return replyList(x, http.StatusOK, `{"path":`+string(about)+`,"files":[`, func(yield func(FileInfo) bool) {
+		for _, e := range entries {
+			if !yield(FileInfo{Name: e.Name, Path: path.Join(dir, e.Name), Dir: e.Dir, Bytes: e.Bytes}) {
+				return
+			}
 		}
-		list := FileList{Path: dir, Files: make([]FileInfo, len(entries))}
-		for i, e := range entries {
-			list.Files[i] = FileInfo{Name: e.Name, Path: path.Join(dir, e.Name), Dir: e.Dir, Bytes: e.Bytes}
-		}
-		return x.reply(http.StatusOK, list)
 	})
 }
 

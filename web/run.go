@@ -1,9 +1,11 @@
 package web
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -146,6 +148,9 @@ func (s *Server) start(ctx context.Context, run *execution, p program) error {
 }
 
 func (s *Server) admit(ctx context.Context, run *execution) error {
+	if err := s.bodies.mayHold(run.key); err != nil {
+		return err
+	}
 	if err := s.begin(); err != nil {
 		return err
 	}
@@ -243,9 +248,38 @@ func prefersAsync(r *http.Request) bool {
 // reply answers with v as JSON.
 func (x *exchange) reply(status int, v any) error {
 	b, err := json.Marshal(v)
+	if err == nil && len(b) >= longAnswer {
+		err = x.s.bodies.mayHold(x.key)
+	}
 	if err != nil {
 		return err
 	}
 	x.writeJSON(status, b)
+	return nil
+}
+
+// replyList answers with a JSON object that ends with a list, of which before is all that comes before the list's elements. They are made one
+// after the other as the client takes them: together they may be many megabytes, and their readers many.
+func replyList[T any](x *exchange, status int, before string, elements iter.Seq[T]) error {
+	x.Header()["Content-Type"] = jsonType
+	x.WriteHeader(status)
+	w := bufio.NewWriterSize(slowly{x}, maxBuffered)
+	_, _ = w.WriteString(before) // its errors come again at the end
+	first := true
+	for e := range elements {
+		b, err := json.Marshal(e)
+		if err != nil {
+			panic(err) // the types are ours
+		}
+		if !first {
+			_ = w.WriteByte(',')
+		}
+		first = false
+		if _, err := w.Write(b); err != nil {
+			return nil // the client has left
+		}
+	}
+	_, _ = w.WriteString("]}\n")
+	_ = w.Flush()
 	return nil
 }

@@ -242,8 +242,11 @@ func (x *exchange) writeJSON(status int, body []byte) {
 	h["Content-Length"] = []string{strconv.Itoa(len(body) + len(newline))}
 	x.writeWithin(x.s.cfg.WriteTimeout)
 	x.WriteHeader(status)
-	_, _ = x.Write(body) // a client that went away is no concern of ours
-	_, _ = x.Write(newline)
+	_ = x.s.bodies.sending(x.key, len(body), func() error {
+		_, _ = x.Write(body) // a client that went away is no concern of ours
+		_, err := x.Write(newline)
+		return err
+	})
 }
 
 // Parts of answers that are always the same. Nobody changes them.

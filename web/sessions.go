@@ -217,11 +217,17 @@ func (sn *session) release(turn *execution) {
 }
 
 func (s *Server) listSessions(x *exchange, _ echo.Context) error {
-	list := SessionList{Sessions: []SessionInfo{}}
-	for _, sn := range s.sessions.of(x.key) {
-		list.Sessions = append(list.Sessions, sn.listed())
-	}
-	return x.reply(http.StatusOK, list)
+	return replySessions(x, http.StatusOK, s.sessions.of(x.key))
+}
+
+func replySessions(x *exchange, status int, list []*session) error {
+	return replyList(x, status, `{"sessions":[`, func(yield func(SessionInfo) bool) {
+		for _, sn := range list {
+			if !yield(sn.listed()) {
+				return
+			}
+		}
+	})
 }
 
 func (s *Server) getSession(x *exchange, c echo.Context) error {

@@ -209,16 +209,16 @@ func (s *Server) keep(x *exchange, session string, metadata map[string]string, t
 }
 
 func (s *Server) listSnapshots(x *exchange, _ echo.Context) error {
-	list := SnapshotList{Snapshots: []SnapshotInfo{}}
+	var list []SnapshotInfo
 	s.snapshots.mu.Lock()
 	for _, sn := range s.snapshots.all {
 		if sn.key == x.key {
-			list.Snapshots = append(list.Snapshots, sn.info)
+			list = append(list, sn.info)
 		}
 	}
 	s.snapshots.mu.Unlock()
-	slices.SortFunc(list.Snapshots, func(a, b SnapshotInfo) int { return a.CreatedAt.Compare(b.CreatedAt) })
-	return x.reply(http.StatusOK, list)
+	slices.SortFunc(list, func(a, b SnapshotInfo) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	return replyList(x, http.StatusOK, `{"snapshots":[`, slices.Values(list))
 }
 
 func (s *Server) getSnapshot(x *exchange, c echo.Context) error {
@@ -358,7 +358,8 @@ func (s *Server) forkSession(x *exchange, c echo.Context) error {
 	if n < 1 || n > maxForks {
 		return invalidf("count is %d, must be from 1 to %d", n, maxForks)
 	}
-	return s.withFiles(x, c, func(sn *session, _ *engine.Files) error {
+	var made []*session
+	err := s.withFiles(x, c, func(sn *session, _ *engine.Files) error {
 		entered := 0
 		for ; entered < int(n); entered++ {
 			if err := s.sessions.enter(x.key); err != nil {
@@ -377,15 +378,18 @@ func (s *Server) forkSession(x *exchange, c echo.Context) error {
 			s.leave(x.key, entered)
 			return err
 		}
-		list := SessionList{}
 		for _, eng := range forks {
 			fork := sn.fork(eng)
 			s.sessions.add(fork)
-			list.Sessions = append(list.Sessions, fork.listed())
+			made = append(made, fork)
 		}
 		s.log(slog.LevelInfo, "operation", "fork", slog.String("session", sn.id), slog.Int("count", int(n)))
-		return x.reply(http.StatusCreated, list)
+		return nil
 	})
+	if err != nil {
+		return err
+	}
+	return replySessions(x, http.StatusCreated, made)
 }
 
 // rollbackSession makes a session what it was after an earlier turn.

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -243,7 +244,7 @@ func (k *socket) tell(run *execution) {
 			return
 		}
 		for _, e := range events {
-			if k.send(e.json) != nil {
+			if k.send(bytes.Join(e.json, nil)) != nil {
 				return
 			}
 			after = e.id
@@ -273,7 +274,7 @@ func (k *socket) write(v any) error {
 func (k *socket) send(b []byte) error {
 	ctx, cancel := context.WithTimeout(k.ctx, k.s.cfg.WriteTimeout)
 	defer cancel()
-	return k.conn.Write(ctx, websocket.MessageText, b)
+	return k.s.bodies.sending(k.x.key, len(b), func() error { return k.conn.Write(ctx, websocket.MessageText, b) })
 }
 
 // pipe is standard input that comes in messages. A reader waits for the next one.

@@ -3,6 +3,7 @@ package web
 import (
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -85,15 +86,24 @@ func (s *Server) stream(x *exchange, run *execution, f format, after uint64, own
 		}
 		if len(events) > 0 {
 			for _, e := range events {
-				buf, after = f.append(buf, e), e.id
-				if len(buf) < 32<<10 && e.id != events[len(events)-1].id {
-					continue
+				after = e.id
+				for _, part := range f.parts(e) {
+					if len(buf)+len(part) <= maxBuffered {
+						buf = append(buf, part...)
+						continue
+					}
+					for _, b := range [][]byte{buf, part} { // which is not copied: it may be long, and have many readers
+						if err := x.send(b); err != nil {
+							return nil
+						}
+					}
+					buf = buf[:0]
 				}
-				if err := x.send(buf); err != nil {
-					return nil
-				}
-				buf = buf[:0]
 			}
+			if err := x.send(buf); err != nil {
+				return nil
+			}
+			buf = buf[:0]
 			continue
 		}
 		select {
@@ -108,26 +118,33 @@ func (s *Server) stream(x *exchange, run *execution, f format, after uint64, own
 	}
 }
 
+// maxBuffered is how much of a stream is written at once, in bytes.
+const maxBuffered = 32 << 10
+
 // send writes a part of a stream and sees that it leaves. A client that does not take it in time has left.
 func (x *exchange) send(b []byte) error {
-	x.writeWithin(x.s.cfg.WriteTimeout)
-	if _, err := x.Write(b); err != nil {
-		return err
+	if len(b) == 0 {
+		return nil
 	}
-	return x.control.Flush()
+	return x.s.bodies.sending(x.key, len(b), func() error {
+		x.writeWithin(x.s.cfg.WriteTimeout)
+		if _, err := x.Write(b); err != nil {
+			return err
+		}
+		return x.control.Flush()
+	})
 }
 
-// append adds an event to what is sent.
-func (f format) append(b []byte, e sent) []byte {
+// parts are those of an event as it is sent.
+func (f format) parts(e sent) [][]byte {
 	if f == formatNDJSON {
-		return append(append(b, e.json...), '\n')
+		return append(e.json, newline)
 	}
-	b = append(b, "id: "...)
-	b = strconv.AppendUint(b, e.id, 10)
-	b = append(b, "\nevent: "...)
-	b = append(b, e.kind...)
-	b = append(b, "\ndata: "...)
-	return append(append(b, e.json...), "\n\n"...)
+	head := strconv.AppendUint([]byte("id: "), e.id, 10)
+	head = append(head, "\nevent: "...)
+	head = append(head, e.kind...)
+	head = append(head, "\ndata: "...)
+	return append(slices.Insert(e.json, 0, head), newline, newline)
 }
 
 func (f format) ping() string {
