@@ -43,7 +43,8 @@ type codeContext struct {
 
 func newContexts(cfg Config) *contexts { return &contexts{cfg: cfg, all: map[string]*codeContext{}} }
 
-// create makes a context. The one that was not used for longest makes room.
+// create makes a context, unless there is one of that id, as of a default one there may be. The one that was not used for
+// longest makes room.
 func (s *contexts) create(id, language string, cwd *string) (*codeContext, error) {
 	c := &codeContext{id: id, language: language, cwd: runtimes.WorkDir, cfg: s.cfg, turn: make(chan struct{}, 1), used: time.Now()}
 	if cwd != nil && *cwd != "" {
@@ -53,6 +54,9 @@ func (s *contexts) create(id, language string, cwd *string) (*codeContext, error
 	defer s.mu.Unlock()
 	if s.closed {
 		return nil, refuse(http.StatusServiceUnavailable, "the server is stopping")
+	}
+	if there := s.all[id]; there != nil {
+		return there, nil
 	}
 	if len(s.all) >= s.cfg.MaxContexts {
 		oldest := s.idle()
@@ -101,9 +105,6 @@ func (s *contexts) find(id string) (*codeContext, error) {
 // byLanguage is the default context of a language.
 func (s *contexts) byLanguage(language string) (*codeContext, error) {
 	id := engine.RuntimeOf(language)
-	if c, err := s.find(id); err == nil {
-		return c, nil
-	}
 	return s.create(id, id, nil)
 }
 

@@ -150,7 +150,7 @@ type lines struct {
 	mu    sync.Mutex
 	begun bool
 	// held is error output that may be the traceback which the error itself tells too.
-	held string
+	held []byte
 }
 
 func newLines(w http.ResponseWriter) *lines {
@@ -176,8 +176,8 @@ func (l *lines) write(v any) {
 func (l *lines) event(e engine.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if e.Type == engine.EventStderr && strings.Contains(e.Text, "Error") || l.held != "" && e.Type == engine.EventStderr {
-		l.held += e.Text
+	if e.Type == engine.EventStderr && (len(l.held) > 0 || strings.Contains(e.Text, "Error")) {
+		l.held = append(l.held, e.Text...)
 		return
 	}
 	l.release()
@@ -194,9 +194,9 @@ func (l *lines) text(kind, text string) {
 }
 
 func (l *lines) release() {
-	if l.held != "" {
-		l.text("stderr", l.held)
-		l.held = ""
+	if len(l.held) > 0 {
+		l.text("stderr", string(l.held))
+		l.held = nil
 	}
 }
 
@@ -205,7 +205,7 @@ func (l *lines) end(res *engine.Result) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if res.Error != nil && res.Error.Traceback != "" { // the dialect tells it once
-		l.held = strings.TrimRight(strings.Replace(l.held, strings.TrimSpace(res.Error.Traceback), "", 1), "\n")
+		l.held = bytes.TrimRight(bytes.Replace(l.held, []byte(strings.TrimSpace(res.Error.Traceback)), nil, 1), "\n")
 	}
 	l.release()
 	switch {

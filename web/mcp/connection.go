@@ -146,13 +146,19 @@ func (c *connection) find(name, language string) (*session, error) {
 
 // use gives a session to one call: it waits for its turn and opens the session if need be. release must be called.
 func (c *connection) use(ctx context.Context, name, language string) (s *session, release func(), err error) {
-	if s, err = c.find(name, language); err != nil {
-		return nil, nil, err
-	}
-	select {
-	case s.turn <- struct{}{}:
-	case <-ctx.Done():
-		return nil, nil, context.Cause(ctx)
+	for {
+		if s, err = c.find(name, language); err != nil {
+			return nil, nil, err
+		}
+		select {
+		case s.turn <- struct{}{}:
+		case <-ctx.Done():
+			return nil, nil, context.Cause(ctx)
+		}
+		if c.knows(s) {
+			break
+		}
+		<-s.turn // it was dropped meanwhile, and nobody would close what is opened as it
 	}
 	release = func() { <-s.turn }
 	if err := c.open(ctx, s); err != nil {
@@ -190,6 +196,13 @@ func (c *connection) open(ctx context.Context, s *session) error {
 		return errors.Join(errClosing, s.close())
 	}
 	return nil
+}
+
+// knows says whether a session still has its name.
+func (c *connection) knows(s *session) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.sessions[s.name] == s
 }
 
 // forget drops a session that is over, so that its name and place are free again.
