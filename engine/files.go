@@ -358,10 +358,9 @@ var outputDirs = []vfs.Path{vfs.MustPath(runtimes.WorkDir)}
 // a file with a hole costs the sandbox nothing, and the time to read it is the host's.
 const maxHashed = 256 << 20
 
-// changes describes what a turn did to the files since the mark.
-func (t *tree) changes(since vfs.Mark) []FileChange {
-	list, _ := t.Changes(since, outputDirs...)
-	var out []FileChange
+// changes describes what a turn did to the files since the mark; more says that it did so to others, too.
+func (t *tree) changes(since vfs.Mark) (out []FileChange, more bool) {
+	list, complete := t.Changes(since, outputDirs...)
 	left := uint64(maxHashed)
 	for _, c := range list {
 		if c.Kind == vfs.KindDir {
@@ -373,7 +372,7 @@ func (t *tree) changes(since vfs.Mark) []FileChange {
 		}
 		out = append(out, fc)
 	}
-	return out
+	return out, !complete
 }
 
 // describe reads the file for its hash and type, as far as there are bytes left to read. What cannot be read has

@@ -54,6 +54,9 @@ type Result struct {
 	// FilesChanged are the files that the run created, changed or deleted, sorted by path; also of one that was stopped from
 	// outside, but for a session's turn, which is rolled back.
 	FilesChanged []FileChange `json:"files_changed,omitempty"`
+	// MoreFilesChanged says that there are more of them than are listed: their paths have up to 16 MiB as JSON, and of changes in a
+	// mounted folder of the host those are known that came last.
+	MoreFilesChanged bool `json:"more_files_changed,omitempty"`
 	// ToolCalls are the calls of tools, in the order in which they ended; HTTPRequests are the requests, allowed or not,
 	// in the order in which they were answered.
 	ToolCalls    []hostfuncs.ToolCall    `json:"tool_calls,omitempty"`

@@ -187,7 +187,7 @@ func (s *sandbox) run(ctx context.Context, t Turn, from *resumption) (*Result, e
 		s.discard()
 	}
 	if err == nil { // the files are the host's, and in order when the instance is not; a session undoes what a turn that was cut did
-		res.FilesChanged = s.tree.changes(mark)
+		res.FilesChanged, res.MoreFilesChanged = s.tree.changes(mark)
 	}
 	s.log(ctx, res)
 	return res, err

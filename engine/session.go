@@ -203,7 +203,7 @@ func (s *Session) step(ctx context.Context, t Turn, from *resumption) (*Result, 
 	s.sb.state.Rollback()
 	s.sb.turns = s.now.turns
 	if res != nil {
-		res.RolledBack, res.FilesChanged, res.State = true, nil, nil
+		res.RolledBack, res.FilesChanged, res.MoreFilesChanged, res.State = true, nil, false, nil
 		switch {
 		case res.suspended != nil && res.suspended.Again != nil:
 			err = errors.Join(err, s.hold(res.suspended, files))

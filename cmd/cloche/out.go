@@ -72,6 +72,9 @@ func (o *outFolder) save(res *engine.Result, files *engine.Files) error {
 			note(err)
 		}
 	}
+	if res.MoreFilesChanged {
+		note(errors.New("the program changed more files than are known by name, and so written"))
+	}
 	for _, png := range res.Charts() {
 		note(o.write(o.nextFigure(), bytes.NewReader(png)))
 	}

@@ -50,25 +50,46 @@ func (ns *Namespace) Mark() Mark { return Mark{ns.Snapshot(), ns.journal.mark()}
 // removed and made again, or replaced by renaming another over it, is modified. A folder is listed when it is
 // created, deleted or renamed, and so is then all that it holds. Times alone are no change.
 //
-// complete is false when so much happened in read-write mounts that the oldest changes were forgotten.
+// complete is false when so much happened in read-write mounts that the oldest changes were forgotten, or when the paths are too
+// long together: then only some are listed.
 // If nothing changed in memory the cost is constant; else it follows the number of files below dirs.
 func (ns *Namespace) Changes(m Mark, dirs ...Path) (list []Change, complete bool) {
-	old, cur := &m.snap.state, &ns.mem.memState
+	old, cur, room := &m.snap.state, &ns.mem.memState, maxChanged
 	if old.table.root != cur.table.root {
 		for _, dir := range dirs {
-			d := differ{old: old, cur: cur}
+			d := differ{old: old, cur: cur, pairs: pairs{room: &room}}
 			names := strings.FieldsFunc(dir.s, func(r rune) bool { return r == '/' })
 			d.dir(strings.Join(append([]string{""}, names...), "/"), old.find(names), cur.find(names))
 			list = append(list, d.finish()...)
 		}
 		for path, mt := range ns.overlays() {
-			list = append(list, ns.overlayChanges(path, mt.fs.(*overlay), old)...)
+			list = append(list, ns.overlayChanges(path, mt.fs.(*overlay), old, &room)...)
 		}
 	}
 	host, complete := ns.journalChanges(m.pos)
-	list = append(list, host...)
+	for _, c := range host {
+		if takes(&room, c.Path) && takes(&room, c.From) {
+			list = append(list, c)
+		}
+	}
 	slices.SortFunc(list, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
-	return slices.CompactFunc(list, func(a, b Change) bool { return a == b }), complete
+	return slices.CompactFunc(list, func(a, b Change) bool { return a == b }), complete && room >= 0
+}
+
+// maxChanged bounds the paths of all changes, in bytes as JSON: each file has its own, and all of them may lie deep in folders of long names. It
+// is room for a hundred thousand files of usual names.
+const maxChanged = 16 << 20
+
+// takes takes the room for a path. It is false when there is no more.
+func takes(room *int, path string) bool {
+	const overhead, escaped = 64, 5
+	*room -= overhead + len(path)
+	for _, c := range []byte(path) {
+		if c < ' ' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' || c == 0x7f {
+			*room -= escaped
+		}
+	}
+	return *room >= 0
 }
 
 // overlays returns the overlay mounts by their paths.
@@ -115,11 +136,32 @@ type entry struct {
 	nd   *inode // nil if it is in the lower layer of an overlay
 }
 
-// pairs collects what differs between two states and finds out what was renamed.
+// pairs collects what differs between two states, as far as there is room, and finds out what was renamed.
 type pairs struct {
+	room *int
 	list []Change
 	gone []entry
 	came []entry
+}
+
+// differs notes a name that only one of the states has. It is false when there is no room for it, nor for what is below it.
+func (p *pairs) differs(e entry, came bool) bool {
+	switch {
+	case !takes(p.room, e.path):
+		return false
+	case came:
+		p.came = append(p.came, e)
+	default:
+		p.gone = append(p.gone, e)
+	}
+	return true
+}
+
+// modified notes a name that both have.
+func (p *pairs) modified(e entry) {
+	if takes(p.room, e.path) {
+		p.add(e, OpModified)
+	}
 }
 
 func (p *pairs) add(e entry, op Op) {
@@ -180,7 +222,7 @@ func (d *differ) dir(path string, a, b *inode) {
 	next := merged(&a.dir, &b.dir)
 	for {
 		ea, eb, ok := next()
-		if !ok {
+		if !ok || *d.room < 0 {
 			return
 		}
 		switch {
@@ -238,7 +280,7 @@ func (d *differ) both(path string, a, b *inode) {
 		d.dir(path, a, b)
 	case a.kind == b.kind && b.kind != KindDir:
 		if a.ino != b.ino || !sameContents(a, b) {
-			d.add(entryOf(path, b), OpModified)
+			d.modified(entryOf(path, b))
 		}
 	default:
 		d.only(path, a, false)
@@ -250,12 +292,7 @@ func entryOf(path string, nd *inode) entry { return entry{path, nd.ino, nd.kind,
 
 // only handles a name that one state lacks, with all below it.
 func (d *differ) only(path string, nd *inode, came bool) {
-	if came {
-		d.came = append(d.came, entryOf(path, nd))
-	} else {
-		d.gone = append(d.gone, entryOf(path, nd))
-	}
-	if nd.kind == KindDir {
+	if d.differs(entryOf(path, nd), came) && nd.kind == KindDir {
 		if came {
 			d.dir(path, nil, nd)
 		} else {
@@ -270,9 +307,9 @@ type overlayDiffer struct {
 	pairs
 }
 
-func (ns *Namespace) overlayChanges(path string, cur *overlay, old *memState) []Change {
+func (ns *Namespace) overlayChanges(path string, cur *overlay, old *memState, room *int) []Change {
 	was := &memFS{memState: *old}
-	d := overlayDiffer{old: newOverlay(cur.lower, was, cur.top), cur: cur}
+	d := overlayDiffer{old: newOverlay(cur.lower, was, cur.top), cur: cur, pairs: pairs{room: room}}
 	a, _ := d.old.Root()
 	b, _ := d.cur.Root()
 	d.dir(path, d.old.node(a), d.cur.node(b))
@@ -306,6 +343,9 @@ func (d *overlayDiffer) dir(path string, a, b *ovNode) {
 		}
 	}
 	for name := range names {
+		if *d.room < 0 {
+			return
+		}
 		d.name(path+"/"+name, a, b, name)
 	}
 }
@@ -323,7 +363,7 @@ func (d *overlayDiffer) name(path string, a, b *ovNode, name string) {
 		d.dir(path, na, nb)
 	case kindA == kindB:
 		if ea, eb := d.entry(path, d.old, na, kindA), d.entry(path, d.cur, nb, kindB); ea.id != eb.id || !sameContents(ea.nd, eb.nd) {
-			d.add(eb, OpModified)
+			d.modified(eb)
 		}
 	default:
 		d.only(path, d.old, na, kindA, false)
@@ -350,12 +390,7 @@ func (d *overlayDiffer) entry(path string, o *overlay, n *ovNode, kind Kind) ent
 
 // only handles a name that one state lacks, with all below it.
 func (d *overlayDiffer) only(path string, o *overlay, n *ovNode, kind Kind, came bool) {
-	if e := d.entry(path, o, n, kind); came {
-		d.came = append(d.came, e)
-	} else {
-		d.gone = append(d.gone, e)
-	}
-	if kind != KindDir {
+	if !d.differs(d.entry(path, o, n, kind), came) || kind != KindDir {
 		return
 	}
 	list, err := o.ReadDir(Node{Ref: n}, nil)
@@ -363,6 +398,9 @@ func (d *overlayDiffer) only(path string, o *overlay, n *ovNode, kind Kind, came
 		return
 	}
 	for _, e := range list {
+		if *d.room < 0 {
+			return
+		}
 		if sub, kind, err := o.find(n, e.Name); err == nil {
 			d.only(path+"/"+e.Name, o, sub, kind, came)
 		}

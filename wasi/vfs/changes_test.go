@@ -218,3 +218,34 @@ func TestChangesApply(t *testing.T) {
 		}
 	}
 }
+
+// TestChangesAreBounded: each file that changed has a path of its own, and all of them may lie below folders of long names that were moved
+// deeper than a path can reach. Only some are listed then.
+func TestChangesAreBounded(t *testing.T) {
+	for dir, ns := range map[string]*vfs.Namespace{
+		"/data": memory(t, 0, 0), "/mnt/x": mounted(t, hostDir(t, t.TempDir(), false), vfs.ModeOverlay),
+	} {
+		m := ns.Mark()
+		a, b := dir+"/a", dir+"/b"
+		ok(t, ns.MkdirAll(a))
+		for i := range 9_000 {
+			ok(t, ns.WriteFile(fmt.Sprint(a, "/", i), nil))
+		}
+		for range 200 {
+			ok(t, ns.MkdirAll(b))
+			ok(t, ns.Rename(nil, vfs.MustPath(a), nil, vfs.MustPath(b+"/"+strings.Repeat("\x01", 200))))
+			ok(t, ns.Rename(nil, vfs.MustPath(b), nil, vfs.MustPath(a)))
+		}
+		list, complete := ns.Changes(m, vfs.MustPath("/data"))
+		size := 0
+		for _, c := range list {
+			size += len(c.Path) + 5*strings.Count(c.Path, "\x01") // as JSON
+		}
+		if complete || len(list) == 0 || size > 16<<20 {
+			t.Errorf("below %s: %d changes, %d bytes, complete: %v", dir, len(list), size, complete)
+		}
+		if list, complete = ns.Changes(ns.Mark(), vfs.MustPath("/data")); len(list) != 0 || !complete {
+			t.Errorf("below %s, of nothing: %d changes, complete: %v", dir, len(list), complete)
+		}
+	}
+}
