@@ -43,6 +43,7 @@ type socket struct {
 	sn   *session
 	conn *websocket.Conn
 	ctx  context.Context // ends with the connection
+	held int64           // of the message that is read or handled, in memory; the reader's own
 
 	// mu guards all below.
 	mu    sync.Mutex
@@ -129,26 +130,72 @@ func (k *socket) ping() {
 // read serves messages until the client leaves.
 func (k *socket) read() error {
 	for {
-		kind, b, err := k.conn.Read(k.ctx)
+		kind, b, err := k.receive()
 		if err != nil {
-			return context.Cause(k.ctx)
+			return err
 		}
 		if kind != websocket.MessageText {
 			err = invalidf("a message must be text that holds a JSON object")
 		} else {
 			err = k.message(b)
 		}
-		if err == nil {
-			continue
-		}
-		e, fault := asAPIError(err)
-		if fault != nil {
-			k.s.fault(k.x, "message failed")
-		}
-		if k.write(refusal{"refused", e.info()}) != nil {
+		k.letGo()()
+		if err != nil && k.refuse(err) != nil {
 			return nil
 		}
 	}
+}
+
+// receive reads a message, which counts as a body does, and has the time of one.
+func (k *socket) receive() (websocket.MessageType, []byte, error) {
+	kind, r, err := k.conn.Reader(k.ctx)
+	if err != nil {
+		return 0, nil, context.Cause(k.ctx)
+	}
+	late := time.AfterFunc(k.s.cfg.BodyTimeout, func() { _ = k.conn.CloseNow() })
+	defer late.Stop()
+	b, err := io.ReadAll(heldMessage{r, k})
+	if err == nil {
+		return kind, b, nil
+	}
+	defer k.letGo()()
+	if _, ok := errors.AsType[*apiError](err); ok && k.refuse(err) == nil {
+		_ = k.conn.Close(websocket.StatusTryAgainLater, "messages of this key are too large together")
+	}
+	return 0, nil, context.Cause(k.ctx)
+}
+
+// heldMessage is a message that is kept as it is read.
+type heldMessage struct {
+	io.Reader
+	k *socket
+}
+
+func (m heldMessage) Read(p []byte) (int, error) {
+	n, err := m.Reader.Read(p)
+	if n > 0 {
+		if !m.k.s.bodies.take(m.k.x.key, int64(n)) {
+			return 0, errHeld
+		}
+		m.k.held += int64(n)
+	}
+	return n, err
+}
+
+// letGo is called when the message is handled. What it returns is called when nothing of it is kept any longer.
+func (k *socket) letGo() func() {
+	held := k.held
+	k.held = 0
+	return func() { k.s.bodies.give(k.x.key, held) }
+}
+
+// refuse tells why a message was not heeded.
+func (k *socket) refuse(err error) error {
+	e, fault := asAPIError(err)
+	if fault != nil {
+		k.s.fault(k.x, "message failed")
+	}
+	return k.write(refusal{"refused", e.info()})
 }
 
 // refusal tells that a message was not heeded.
@@ -208,8 +255,9 @@ func (k *socket) perform(p program, run *execution, stdin *pipe) error {
 		run.cancel(nil)
 		return err
 	}
-	release := p.over
+	release, letGo := p.over, k.letGo() // the turn has the message's code and files
 	p.over = func() {
+		letGo()
 		k.mu.Lock()
 		k.run, k.stdin = nil, nil
 		k.mu.Unlock()

@@ -4,12 +4,15 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/coder/websocket"
+
+	"github.com/cloche-dev/cloche/web"
 )
 
 type socket struct {
@@ -148,4 +151,65 @@ func TestSocketKeys(t *testing.T) {
 	}
 	k.send(object{"type": "execute", "code": "1"})
 	k.until("end")
+}
+
+// TestSocketMessagesAreHeld: messages count like the bodies of requests while they come and as long as their turns run, and have the time
+// of a body.
+func TestSocketMessagesAreHeld(t *testing.T) {
+	s := serve(t, twoKeys(func(c *web.Config) { c.MaxBodyBytes, c.BodyTimeout = 1<<20, 5*time.Second }))
+	const fit = 8 // of the sixteen largest that all keys together may have
+	long := "// " + strings.Repeat("x", 1_000_000)
+	connect := func() *socket {
+		t.Helper()
+		k, _, err := s.socket(s.session(object{"language": "javascript"}), bearer(secret))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
+	var open []*socket
+	for range fit / 2 {
+		k := connect()
+		k.send(object{"type": "execute", "code": "await new Promise((r) => setTimeout(r, 60000)) " + long, "limits": object{"timeout_ms": 60000}})
+		k.until("start")
+		open = append(open, k)
+	}
+	for range fit / 2 { // these do not end
+		k := connect()
+		w, err := k.conn.Writer(t.Context(), websocket.MessageText)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(w, long); err != nil {
+			t.Fatal(err)
+		}
+		open = append(open, k)
+	}
+	eventually(t, "messages are refused", func() bool {
+		k := connect()
+		k.send(object{"type": "execute", "code": long})
+		e := k.next()
+		if e.Type != "refused" {
+			return false
+		}
+		if !strings.Contains(e.Error.Message, "too large together") {
+			t.Errorf("refused: %+v", e)
+		}
+		_, _, err := k.conn.Read(t.Context())
+		if websocket.CloseStatus(err) != websocket.StatusTryAgainLater {
+			t.Errorf("the connection goes on, or ends by %v", err)
+		}
+		return true
+	})
+	for _, k := range open[fit/2:] { // after the time of a body
+		if _, _, err := k.conn.Read(t.Context()); err == nil {
+			t.Error("a message may take any time")
+		}
+	}
+	for _, k := range open[:fit/2] {
+		_ = k.conn.CloseNow()
+	}
+	eventually(t, "nothing is held", func() bool {
+		return s.do("POST", "/v1/execute", object{"language": "javascript", "code": long}).status == 200
+	})
 }
