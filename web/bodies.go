@@ -36,14 +36,6 @@ func (b *bodies) take(k *Key, n int64) bool {
 	return true
 }
 
-// hold is take for what is there whether it is too much or not.
-func (b *bodies) hold(k *Key, n int64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.all += n
-	b.held[k] += n
-}
-
 func (b *bodies) give(k *Key, n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -58,16 +50,15 @@ var errHeld = tooMany("the bodies of this key's requests that are under way, and
 // longAnswer is how long an answer is that counts, in bytes.
 const longAnswer = 256 << 10
 
-// sending counts a part of an answer of a key while do sends it: a client may take as long as it likes, and have many connections.
-// Nothing is refused here, where the work is done: while too much is held, no new program runs for the key (admit), and what it asks for besides is not
-// made (reply).
-func (b *bodies) sending(k *Key, n int, do func() error) error {
-	if n < longAnswer || k == nil {
-		return do()
-	}
-	b.hold(k, int64(n))
-	defer b.give(k, int64(n))
-	return do()
+// hold counts n bytes of an answer while they are sent, until what it returns is called: a client may take as long as it likes, and have many
+// connections. Nothing is refused here, where the work is done: while too much is held, no new program runs for the key, and what it asks
+// for besides is not made (mayHold).
+func (b *bodies) hold(k *Key, n int) (letGo func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.all += int64(n)
+	b.held[k] += int64(n)
+	return func() { b.give(k, int64(n)) }
 }
 
 // mayHold says whether the key may have more.

@@ -23,6 +23,9 @@ func ProgramsFrom(ctx context.Context) *Programs {
 
 // Begin waits for a place to run. The result gives it back, and puts on record what came of the program, or by what nothing did.
 func (p *Programs) Begin(ctx context.Context, language, code string) (end func(*engine.Result, error), err error) {
+	if err := p.s.bodies.mayHold(p.key); err != nil {
+		return nil, err
+	}
 	if err := p.s.begin(); err != nil {
 		return nil, err
 	}

@@ -226,6 +226,10 @@ func (x *exchange) Write(b []byte) (int, error) {
 	if x.status == 0 {
 		x.status = http.StatusOK
 	}
+	if len(b) < longAnswer || x.key == nil {
+		return x.ResponseWriter.Write(b)
+	}
+	defer x.s.bodies.hold(x.key, len(b))()
 	return x.ResponseWriter.Write(b)
 }
 
@@ -242,11 +246,8 @@ func (x *exchange) writeJSON(status int, body []byte) {
 	h["Content-Length"] = []string{strconv.Itoa(len(body) + len(newline))}
 	x.writeWithin(x.s.cfg.WriteTimeout)
 	x.WriteHeader(status)
-	_ = x.s.bodies.sending(x.key, len(body), func() error {
-		_, _ = x.Write(body) // a client that went away is no concern of ours
-		_, err := x.Write(newline)
-		return err
-	})
+	_, _ = x.Write(body) // a client that went away is no concern of ours
+	_, _ = x.Write(newline)
 }
 
 // Parts of answers that are always the same. Nobody changes them.
@@ -291,9 +292,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case s.cfg.Workers != nil && x.key != nil && !ownRoute(path):
 		s.passOn(x)
 	case s.cfg.MCP != nil && (path == "/mcp" || strings.HasPrefix(path, "/mcp/")):
+		if r.Method == http.MethodPost {
+			if err := s.bodies.mayHold(x.key); err != nil { // a body that cannot be read would end the connection
+				s.fail(x, err)
+				return
+			}
+		}
 		x.hold()
 		ctx := context.WithValue(withKey(r.Context(), x.key), programsContext{}, &Programs{s, x.key})
-		s.cfg.MCP.ServeHTTP(x, r.WithContext(ctx))
+		s.cfg.MCP.ServeHTTP(slowly{x}, r.WithContext(ctx))
 	case s.cfg.Debug != nil && strings.HasPrefix(path, "/debug/") && x.key.Admin:
 		s.cfg.Debug.ServeHTTP(x, r)
 	case x.key == nil && path != "/healthz" && path != "/readyz":

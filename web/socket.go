@@ -322,7 +322,10 @@ func (k *socket) write(v any) error {
 func (k *socket) send(b []byte) error {
 	ctx, cancel := context.WithTimeout(k.ctx, k.s.cfg.WriteTimeout)
 	defer cancel()
-	return k.s.bodies.sending(k.x.key, len(b), func() error { return k.conn.Write(ctx, websocket.MessageText, b) })
+	if len(b) >= longAnswer {
+		defer k.s.bodies.hold(k.x.key, len(b))()
+	}
+	return k.conn.Write(ctx, websocket.MessageText, b)
 }
 
 // pipe is standard input that comes in messages. A reader waits for the next one.

@@ -126,13 +126,11 @@ func (x *exchange) send(b []byte) error {
 	if len(b) == 0 {
 		return nil
 	}
-	return x.s.bodies.sending(x.key, len(b), func() error {
-		x.writeWithin(x.s.cfg.WriteTimeout)
-		if _, err := x.Write(b); err != nil {
-			return err
-		}
-		return x.control.Flush()
-	})
+	x.writeWithin(x.s.cfg.WriteTimeout)
+	if _, err := x.Write(b); err != nil {
+		return err
+	}
+	return x.control.Flush()
 }
 
 // parts are those of an event as it is sent.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -577,6 +578,64 @@ func TestPolicyOfKey(t *testing.T) {
 	if r := audit.Records[0]; r.Key != "test" || r.Language != "javascript" || r.Status != "ok" || r.CodeSHA256 == "" || r.Usage == nil {
 		t.Errorf("%+v", r)
 	}
+}
+
+// TestAnswersThatNobodyTakes: a client that does not read what its programs print has no more of them run, until it does.
+func TestAnswersThatNobodyTakes(t *testing.T) {
+	const key = "test-key-0123456789-0123456789-0123456789"
+	h := mcp.NewHandler(func(r *http.Request) (string, mcp.Config) {
+		p := web.ProgramsFrom(r.Context())
+		o := engine.Options{Limits: limits.Limits{OutputBytes: 16 << 20}}
+		return web.KeyFrom(r.Context()).Name, mcp.Config{Engine: webtest.Engine(t), Options: o, Begin: p.Begin, Open: p.Open}
+	})
+	defer h.Close()
+	url := webtest.Serve(t, web.Config{Keys: []*web.Key{{Name: "test", Hash: web.HashKey(key)}}, MCP: h, MaxBodyBytes: 1 << 20, WriteTimeout: time.Minute})
+	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
+	s, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{
+		Endpoint: url + "/mcp", HTTPClient: &http.Client{Transport: bearing(key)}, DisableStandaloneSSE: true,
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(id, code string) *http.Request {
+		body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%q,"method":"tools/call","params":{"name":"run_code","arguments":{"language":"javascript","session_id":%q,"code":%q}}}`, id, id, code)
+		req, _ := http.NewRequest("POST", url+"/mcp", strings.NewReader(body))
+		for k, v := range map[string]string{
+			"Mcp-Session-Id": s.ID(), "Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Authorization": "Bearer " + key,
+		} {
+			req.Header.Set(k, v)
+		}
+		return req
+	}
+	c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_ = c.(*net.TCPConn).SetReadBuffer(4 << 10)
+	if err := ask("slow", "process.stdout.write('x'.repeat(15e6))").Write(c); err != nil {
+		t.Fatal(err)
+	}
+	until := func(status int, want string) {
+		t.Helper()
+		for end := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+			resp, err := http.DefaultClient.Do(ask("other", "6 * 7"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, _ := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			if resp.StatusCode == status && strings.Contains(string(b), want) {
+				return
+			}
+			if time.Now().After(end) {
+				t.Fatalf("%d %q never came: %d %s", status, want, resp.StatusCode, b)
+			}
+		}
+	}
+	until(429, "take the answers first")
+	c.Close()
+	until(200, `value:\n42`)
 }
 
 type bearing string
