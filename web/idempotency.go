@@ -32,8 +32,7 @@ type remembered struct {
 	// ready is closed when one of the following is set, or when nothing came of the request.
 	ready chan struct{}
 	run   string // id of an execution
-	body  []byte // of an answer with status 201
-	path  string // its Location
+	made  string // id of a session. Their answers may be long, and names are many: they are kept elsewhere, if at all
 }
 
 // maxRemembered bounds the names that are kept.
@@ -91,11 +90,11 @@ func (i *idempotency) forget(m *remembered) {
 }
 
 // settle says what came of the request.
-func (m *remembered) settle(run string, body []byte, path string) {
+func (m *remembered) settle(run, session string) {
 	if m == nil {
 		return
 	}
-	m.run, m.body, m.path = run, body, path
+	m.run, m.made = run, session
 	close(m.ready)
 }
 
@@ -146,10 +145,13 @@ func (s *Server) repeat(x *exchange, m *remembered) error {
 			return s.stream(x, run, f, 0, false)
 		}
 		return s.await(x, run)
-	case m.body != nil:
-		x.Header().Set("Location", m.path)
-		x.writeJSON(http.StatusCreated, m.body)
-		return nil
+	case m.made != "":
+		sn, err := s.sessions.find(m.made, x.key)
+		if err != nil {
+			return fail(http.StatusGone, codeExpired, "the request of that Idempotency-Key made the session %s, which is there no longer", m.made)
+		}
+		x.Header().Set("Location", sn.path())
+		return x.reply(http.StatusCreated, sn.info())
 	}
 	e := fail(http.StatusConflict, codeConflict, "the request of that Idempotency-Key was not carried out: send it again")
 	e.retryAfter = time.Second

@@ -148,6 +148,8 @@ func TestIdempotency(t *testing.T) {
 	if string(a.body) != string(b.body) || a.header.Get("Location") != b.header.Get("Location") {
 		t.Errorf("two sessions: %s %s", a.body, b.body)
 	}
+	s.do("DELETE", a.header.Get("Location"), nil).must(204, nil)
+	s.do("POST", "/v1/sessions", object{}, "Idempotency-Key: s").mustFail(410, "expired", "no longer")
 }
 
 // What one key's programs are given, print and name is in no metric, no line of the log, and in nothing that another key can ask for.

@@ -112,7 +112,7 @@ func (s *Server) perform(x *exchange, run *execution, p program) error {
 	if err := s.start(x.r.Context(), run, p); err != nil {
 		return err
 	}
-	x.named.settle(run.id, nil, "")
+	x.named.settle(run.id, "")
 	format := streamFormat(x.r)
 	if format == formatNone && prefersAsync(x.r) { // so it is detached
 		go s.drive(run, p)
@@ -248,7 +248,7 @@ func prefersAsync(r *http.Request) bool {
 // reply answers with v as JSON.
 func (x *exchange) reply(status int, v any) error {
 	b, err := json.Marshal(v)
-	if err == nil && len(b) >= longAnswer {
+	if err == nil && len(b) >= longAnswer && x.r.Method == http.MethodGet { // else it tells of what was done
 		err = x.s.bodies.mayHold(x.key)
 	}
 	if err != nil {

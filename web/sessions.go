@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"net/http"
 	"slices"
@@ -86,16 +85,12 @@ func (s *Server) createSession(x *exchange, _ echo.Context) error {
 	sn.id, sn.created = sn.eng.ID(), time.Now()
 	sn.used = sn.created
 	s.sessions.add(sn)
-	body, err := json.Marshal(sn.info())
-	if err != nil {
-		return err
-	}
-	location := "/v1/sessions/" + sn.id
-	x.named.settle("", body, location)
-	x.Header().Set("Location", location)
-	x.writeJSON(http.StatusCreated, body)
-	return nil
+	x.named.settle("", sn.id)
+	x.Header().Set("Location", sn.path())
+	return x.reply(http.StatusCreated, sn.info())
 }
+
+func (sn *session) path() string { return "/v1/sessions/" + sn.id }
 
 // current is the turn that runs, or nil.
 func (sn *session) current() *execution {
