@@ -47,6 +47,8 @@ type boot struct {
 	// Kept is where the promise is that was given out last for a tool's result (a value), PromiseHead what flags and class of a new one
 	// are. See settled.go.
 	Kept, PromiseHead uint32
+	// Modules are where the interpreter keeps those that it has loaded.
+	Modules moduleList
 	// Thrown are the prototypes of the classes of the interpreter's own errors.
 	Thrown []object
 	// Given are the names that every program finds, and that a state card leaves out; Known is where the marks of the last card
@@ -108,7 +110,7 @@ var guestFiles embed.FS
 // guestOrder is the order in which guest/*.js run; each builds on those before.
 var guestOrder = []string{
 	"core.js", "language.js", "dates.js", "regexp.js", "inspect.js", "errors.js", "messages.js", "console.js", "timers.js", "events.js", "encoding.js", "buffer.js", "web.js",
-	"urlhost.js", "url.js", "nodeurl.js", "clone.js", "locales.js", "intl.js", "path.js", "util.js", "assert.js", "fs.js", "crypto.js", "calls.js", "webstreams.js", "fetch.js", "tools.js", "process.js", "stream.js", "http.js", "zlib.js", "cipher.js",
+	"urlhost.js", "url.js", "nodeurl.js", "clone.js", "locales.js", "intl.js", "path.js", "util.js", "assert.js", "fs.js", "crypto.js", "calls.js", "webstreams.js", "fetch.js", "tools.js", "process.js", "stream.js", "http.js", "zlib.js", "cipher.js", "besides.js",
 	"testing.js", "modules.js", "autopsy.js",
 }
 

@@ -22,6 +22,7 @@ var builtins = []string{
 	"http", "https", "diagnostics_channel",
 	// Of these nothing can be used, but much imports them.
 	"cluster", "dgram", "dns", "dns/promises", "http2", "inspector", "net", "tls", "v8", "vm",
+	"constants", "domain", "inspector/promises", "path/win32", "punycode", "repl", "sys", "trace_events",
 }
 
 // refused are node: modules that cannot be here, with the reason.
@@ -177,6 +178,13 @@ func hostModuleNormalize(ctx context.Context, g vm.Guest, stack []uint64) {
 		stack[0] = in.unwind()
 		return
 	}
+	if s.probing {
+		stack[0] = in.heapText(spec)
+		return
+	}
+	if !s.modules {
+		in.settleModules()
+	}
 	s.modules = true
 	found, err := s.resolve(base, spec, "import")
 	if err != nil {
@@ -319,6 +327,31 @@ func formatOfSource(files Files, name, src string, pause func()) string {
 
 // commonNames are those that a file may have only in CommonJS.
 var commonNames = []string{"exports", "require", "module", "__filename", "__dirname"}
+
+// moduleList tells where the interpreter's modules are: a list from Head on, in which each has its link at Link. At Status is Evaluated
+// when a module has been evaluated, at Async is 1 while it waits for one that awaits.
+type moduleList struct {
+	Head, Link, Status, Async uint32
+	Evaluated                 byte
+}
+
+// maxModules bounds how many modules are looked at.
+const maxModules = 1 << 16
+
+// settleModules tells the interpreter what it forgets: that a module above one that awaited no longer waits when it has been evaluated. Who
+// imported it once more would never be answered.
+func (in *interp) settleModules() {
+	l := in.b.Modules
+	n := 0
+	for at := in.u32(l.Head + 4); at != l.Head && n < maxModules; at = in.u32(at + 4) {
+		module := at - l.Link
+		if in.view(module+l.Status, 1)[0] == l.Evaluated {
+			in.put(module+l.Async, []byte{0})
+		}
+		n++
+	}
+	in.charge(int64(n))
+}
 
 // evaluate answers opEvaluate, for require of an ES module. The interpreter can link a module only while no other is being loaded or
 // evaluated, and gives up otherwise.

@@ -220,6 +220,54 @@ func TestFailedModuleIsTriedAgain(t *testing.T) {
 	}
 }
 
+// TestRequireWhileLoading: a CommonJS file that an ES module imports may require ES modules. It runs again after they have been loaded; they
+// run once.
+func TestRequireWhileLoading(t *testing.T) {
+	for _, main := range []string{"import p from './p/index.mjs'; console.log(p, globalThis.told);", "console.log(require('./p/index.mjs').default, globalThis.told)"} {
+		s := newSandbox(t)
+		s.session = true
+		s.files.write("/data/p/index.mjs", "import './side.mjs'; export { default } from './lib.cjs';")
+		s.files.write("/data/p/side.mjs", "(globalThis.told ??= []).push('side');")
+		s.files.write("/data/p/lib.cjs", "const { one } = require('./one.mjs'); const two = require('./two.cjs'); module.exports = one + two;")
+		s.files.write("/data/p/two.cjs", "module.exports = require('./deep.mjs').default * 2;")
+		s.files.write("/data/p/one.mjs", "(globalThis.told ??= []).push('one'); export const one = 1;")
+		s.files.write("/data/p/deep.mjs", "(globalThis.told ??= []).push('deep'); import n from './n.cjs'; export default n;")
+		s.files.write("/data/p/n.cjs", "module.exports = require('./one.mjs').one + 20;")
+		const want = "43 [ 'one', 'deep', 'side' ]\n"
+		if r := s.ok(main); r.stdout != want {
+			t.Errorf("%s printed %q, want %q", main, r.stdout, want)
+		}
+		if r := s.ok(main); r.stdout != want {
+			t.Errorf("%s once more printed %q, want %q", main, r.stdout, want)
+		}
+		s.files.write("/data/q.mjs", "import './q.cjs';")
+		s.files.write("/data/q.cjs", "require('./bad.mjs')")
+		s.files.write("/data/bad.mjs", "throw new Error('as it is')")
+		if r := s.turn("import './q.mjs'"); r.Error == nil || r.Error.Value != "as it is" {
+			t.Errorf("exception %+v", r.Error)
+		}
+	}
+}
+
+// TestImportedAgain: a module that was evaluated after one that awaits can be imported again, by whatever way and in a later turn.
+func TestImportedAgain(t *testing.T) {
+	s := newSandbox(t)
+	s.session = true
+	s.files.write("/data/waits.mjs", "await 0; export const n = 1;")
+	s.files.write("/data/above.mjs", "import { n } from './waits.mjs'; export const m = n + 1;")
+	s.files.write("/data/top.mjs", "import { m } from './above.mjs'; export const k = m + 1;")
+	s.files.write("/data/late.mjs", "import { m } from './above.mjs'; export const late = m + 10;")
+	for _, src := range []string{
+		"import { k } from './top.mjs'; import { m } from './above.mjs'; import { n } from './waits.mjs'; console.log(k, m, n, (await import('./above.mjs')).m)",
+		"import { k } from './top.mjs'; import { m } from './above.mjs'; const { n } = await import('./waits.mjs'); console.log(k, m, n, m)",
+		"import { late } from './late.mjs'; import { m } from './above.mjs'; console.log(late - 9, m, 1, m)",
+	} {
+		if r := s.ok(src); r.stdout != "3 2 1 2\n" {
+			t.Errorf("%s printed %q", src, r.stdout)
+		}
+	}
+}
+
 // TestPackagesThatNameThemselves: a package.json whose main or exports lead back to it, or to one that leads back, has no end that
 // the host would look for.
 func TestPackagesThatNameThemselves(t *testing.T) {

@@ -47,7 +47,66 @@ func (in *interp) probe() error {
 	}
 	in.call("JS_DeleteProperty", uint64(b.Ctx), uint64(b.Lexicals), uint64(atom), 0)
 	in.call("JS_FreeAtom", uint64(b.Ctx), uint64(atom))
-	return errors.Join(in.probeReferences(), in.probePlain(), in.probeRegExp(), in.probeSettled())
+	return errors.Join(in.probeReferences(), in.probePlain(), in.probeRegExp(), in.probeSettled(), in.probeModules())
+}
+
+// probeModules finds Modules, from what differs between a module that awaits, one above it, and one of neither kind, while the first one
+// waits and when all are evaluated.
+func (in *interp) probeModules() error {
+	s := turnOf(in.ctx)
+	s.probing = true
+	defer func() { s.probing = false }()
+	const size = 192 // of a JSModuleDef, and more
+	sources := [3]string{"await 0", `import "probe:0"`, ""}
+	var at [3]uint32
+	for i, src := range sources {
+		v := in.eval(src, fmt.Sprintf("probe:%d", i), evalModule|evalCompileOnly)
+		if v.tag() != tagModule {
+			return fmt.Errorf("compiling %q gave no module", src)
+		}
+		if at[i] = uint32(v); i > 0 {
+			in.free(value(in.call("JS_EvalFunction", uint64(in.b.Ctx), uint64(v))))
+		}
+	}
+	look := func() (m [3][]byte) {
+		for i := range m {
+			m[i] = bytes.Clone(in.view(at[i], size))
+		}
+		return m
+	}
+	during := look()
+	if err := in.drainBoot(); err != nil {
+		return err
+	}
+	after := look()
+	find := func(is func(waits, above, plain, waits2, above2, plain2 byte) bool) (found []uint32) {
+		for i := range size {
+			if is(during[0][i], during[1][i], during[2][i], after[0][i], after[1][i], after[2][i]) {
+				found = append(found, uint32(i))
+			}
+		}
+		return found
+	}
+	async := find(func(waits, above, plain, waits2, above2, plain2 byte) bool {
+		return waits == 1 && above == 1 && plain == 0 && waits2 == 0 && above2 == 1 && plain2 == 0
+	})
+	status := find(func(waits, above, plain, waits2, above2, plain2 byte) bool {
+		return waits == above && waits+1 == waits2 && waits2 == above2 && plain == plain2 && plain2 == above2
+	})
+	if len(async) != 1 || len(status) != 1 {
+		return fmt.Errorf("%d bytes tell that a module waits, %d how far it is", len(async), len(status))
+	}
+	l := &in.b.Modules
+	l.Async, l.Status, l.Evaluated = async[0], status[0], after[2][status[0]]
+	for link := uint32(0); link < 64; link += 4 { // of a list: the one before, the one after
+		if in.u32(at[1]+link) == at[0]+link && in.u32(at[1]+link+4) == at[2]+link {
+			l.Link, l.Head = link, in.u32(at[2]+link+4)
+			if l.Head-in.b.Ctx < 512 && in.u32(l.Head) == at[2]+link {
+				return nil
+			}
+		}
+	}
+	return errors.New("modules are not in a list")
 }
 
 // probeReferences checks that references are counted where free counts them down.

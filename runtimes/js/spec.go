@@ -28,7 +28,7 @@ func Spec() runtimes.Spec {
 
 // revision changes with the guest's files and with what the driver does to an image.
 func revision() string {
-	const driverRevision = 3
+	const driverRevision = 4
 	h := sha256.New()
 	fmt.Fprintln(h, driverRevision, guestOrder, builtins)
 	for _, file := range guestOrder {

@@ -38,6 +38,7 @@ type turn struct {
 	imports    []importDecl // of the main script
 	linking    int          // the import that is being loaded, from 1; 0 before and after
 	modules    bool         // in the job that runs, ES modules are loaded or evaluated
+	probing    bool         // the image is being made, of whose own modules the names are as they are
 }
 
 // ended says that the program is to run no further.

@@ -20,6 +20,7 @@ const (
 	tagSymbol        = -8
 	tagString        = -7
 	tagRope          = -6
+	tagModule        = -3
 	tagBytecode      = -2
 	tagObject        = -1
 	tagInt           = 0

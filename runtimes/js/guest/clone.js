@@ -1,4 +1,4 @@
-// structuredClone, MessageChannel.
+// structuredClone, MessageChannel, BroadcastChannel.
 (function (cloche) {
   "use strict";
 
@@ -92,9 +92,23 @@
     return copy;
   }
 
+  class MessageEvent extends Event {
+    #given;
+    constructor(type, options) {
+      super(type, options);
+      this.#given = { data: null, origin: "", lastEventId: "", source: null, ports: [], ...options };
+    }
+    get data() { return this.#given.data; }
+    get origin() { return this.#given.origin; }
+    get lastEventId() { return this.#given.lastEventId; }
+    get source() { return this.#given.source; }
+    get ports() { return this.#given.ports; }
+  }
+
   // A port hands what it is sent to the other one, which tells its listeners in a task of its own, once somebody listens.
   class MessagePort extends EventTarget {
     #other; #waiting = []; #started = false; #closed = false; #onmessage = null;
+    static take(port) { return port.#waiting.length > 0 ? { message: port.#waiting.shift() } : undefined; }
     static pair() {
       const [a, b] = [new MessagePort(), new MessagePort()];
       a.#other = b;
@@ -113,7 +127,7 @@
       for (const data of this.#waiting.splice(0)) {
         cloche.timers.setImmediate(() => {
           if (this.#closed) return;
-          this.dispatchEvent(Object.assign(new Event("message"), { data, ports: [], origin: "", source: null }));
+          this.dispatchEvent(new MessageEvent("message", { data }));
         });
       }
     }
@@ -142,10 +156,42 @@
     }
   }
   const { pair } = MessagePort;
+  cloche.receiveMessageOnPort = MessagePort.take;
   delete MessagePort.pair;
+  delete MessagePort.take;
   class MessageChannel {
     constructor() { [this.port1, this.port2] = pair(); }
   }
 
-  cloche.globals({ structuredClone, MessageChannel, MessagePort });
+  // All channels of one name tell each other.
+  const channels = new Map(); // name -> set of them
+  class BroadcastChannel extends EventTarget {
+    #name; #closed = false;
+    constructor(name) {
+      super();
+      if (arguments.length === 0) throw cloche.nodeError(TypeError, "ERR_MISSING_ARGS", 'The "name" argument must be specified');
+      this.#name = `${name}`;
+      if (!channels.has(this.#name)) channels.set(this.#name, new Set());
+      channels.get(this.#name).add(this);
+    }
+    get name() { return this.#name; }
+    postMessage(message) {
+      if (this.#closed) throw new DOMException("BroadcastChannel is closed.", "InvalidStateError");
+      for (const other of channels.get(this.#name)) {
+        if (other === this) continue;
+        const data = structuredClone(message);
+        cloche.timers.setImmediate(() => { if (!other.#closed) other.dispatchEvent(new MessageEvent("message", { data })); });
+      }
+    }
+    close() {
+      this.#closed = true;
+      channels.get(this.#name).delete(this);
+    }
+    ref() { return this; }
+    unref() { return this; }
+  }
+  cloche.eventAttribute(BroadcastChannel, "message");
+  cloche.eventAttribute(BroadcastChannel, "messageerror");
+
+  cloche.globals({ structuredClone, MessageChannel, MessagePort, MessageEvent, BroadcastChannel });
 })

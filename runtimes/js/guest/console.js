@@ -191,7 +191,7 @@
   cloche.Console = Console;
   const console = new Console();
   Object.defineProperty(console, Symbol.toStringTag, { value: "console", configurable: true });
-  Object.defineProperty(console, "Console", { value: Console, writable: true, configurable: true });
+  Object.defineProperty(console, "Console", { value: Console, writable: true, configurable: true, enumerable: true });
   cloche.console = console;
   cloche.globals({ console });
 })

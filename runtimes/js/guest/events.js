@@ -61,7 +61,6 @@
     prependListener(event, fn) { return add(this, event, fn, true); },
     once(event, fn) { return add(this, event, onceWrap(this, event, fn), false); },
     prependOnceListener(event, fn) { return add(this, event, onceWrap(this, event, fn), true); },
-    off(event, fn) { return this.removeListener(event, fn); },
     removeListener(event, fn) {
       checkListener(fn);
       const all = listenersOf(this);
@@ -118,6 +117,7 @@
     },
     getMaxListeners() { return this._maxListeners ?? EventEmitter.defaultMaxListeners; },
   };
+  methods.off = methods.removeListener; // neither calls the other: classes that override one call the other one
   for (const name of Object.keys(methods)) {
     defineProperty(EventEmitter.prototype, name, { value: methods[name], writable: true, configurable: true, enumerable: true });
   }

@@ -574,16 +574,16 @@
     return stream === undefined ? descriptor(fd, syscall) : { stream };
   }
 
-  function createReadStream(path, options) {
+  // What makes a stream one that reads a file.
+  function readFrom(stream, path, options) {
     options = typeof options === "string" ? { encoding: options } : options ?? {};
-    const { Readable } = cloche.stream;
     const fd = options.fd ?? undefined;
     if (fd === undefined) toPath(path);
     let at = options.start ?? 0;
     const end = options.end ?? Infinity;
     const highWaterMark = options.highWaterMark ?? 65536;
-    const stream = new Readable({
-      encoding: options.encoding, highWaterMark,
+    cloche.stream.Readable.call(stream, {
+      encoding: options.encoding, highWaterMark, signal: options.signal, autoDestroy: options.autoClose,
       read(size) { // later, so that what comes of one chunk is done before the next
         cloche.nextTick(() => {
           if (stream.destroyed) return;
@@ -611,12 +611,10 @@
       stream.emit("open", fd ?? 3);
       stream.emit("ready");
     });
-    return stream;
   }
 
-  function createWriteStream(path, options) {
+  function writeTo(stream, path, options) {
     options = typeof options === "string" ? { encoding: options } : options ?? {};
-    const { Writable } = cloche.stream;
     const letters = flagsOf(options.flags ?? "w");
     let at = letters.includes("a") ? -1 : options.start ?? 0;
     let failure;
@@ -626,8 +624,8 @@
     } catch (error) {
       failure = error;
     }
-    const stream = new Writable({
-      decodeStrings: true, defaultEncoding: options.encoding,
+    cloche.stream.Writable.call(stream, {
+      decodeStrings: true, defaultEncoding: options.encoding, highWaterMark: options.highWaterMark, signal: options.signal,
       write(chunk, encoding, done) {
         try {
           if (failure) throw failure;
@@ -643,14 +641,15 @@
     });
     stream.path = path;
     stream.bytesWritten = 0;
-    stream.close = (done) => stream.end(done);
     cloche.nextTick(() => {
       if (failure) return stream.destroy(failure);
       stream.emit("open", 3);
       stream.emit("ready");
     });
-    return stream;
   }
+  cloche.fileStreams = { readFrom, writeTo };
+  const createReadStream = (path, options) => new fs.ReadStream(path, options);
+  const createWriteStream = (path, options) => new fs.WriteStream(path, options);
 
   const constants = {
     F_OK: 0, R_OK: 4, W_OK: 2, X_OK: 1, COPYFILE_EXCL: 1, COPYFILE_FICLONE: 2, COPYFILE_FICLONE_FORCE: 4, ...O, ...S,

@@ -315,7 +315,7 @@
       ...refusals("tls", noSockets, "connect createServer createSecureContext createSecurePair checkServerIdentity getCiphers TLSSocket Server SecureContext"),
     },
     "v8": refusals("v8", noV8, "getHeapStatistics getHeapSpaceStatistics getHeapCodeStatistics getHeapSnapshot writeHeapSnapshot setFlagsFromString setHeapSnapshotNearHeapLimit serialize deserialize takeCoverage stopCoverage cachedDataVersionTag Serializer Deserializer DefaultSerializer DefaultDeserializer"),
-    "vm": { isContext: () => false, ...refusals("vm", noEngine, "runInContext runInNewContext runInThisContext createContext compileFunction measureMemory Script Module SourceTextModule SyntheticModule") },
+    "vm": { constants: { __proto__: null }, isContext: () => false, ...refusals("vm", noEngine, "runInContext runInNewContext runInThisContext createContext compileFunction createScript measureMemory Script Module SourceTextModule SyntheticModule") },
   };
 
   // ---- node:diagnostics_channel

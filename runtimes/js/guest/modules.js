@@ -21,11 +21,11 @@
     "fs/promises": cloche.fs.promises,
     "http": cloche.http,
     "https": cloche.https,
-    "module": { builtinModules: [], createRequire: (from) => makeRequire(`${from}`.replace(/^file:\/\//, "")), isBuiltin: (name) => has(name) },
     "os": cloche.os,
     "path": cloche.path,
     "path/posix": cloche.path,
-    "perf_hooks": { performance, PerformanceObserver: undefined },
+    "path/win32": cloche.path.win32,
+    "perf_hooks": cloche.perfHooks,
     "process": cloche.process,
     "querystring": cloche.querystring,
     "readline": cloche.readline,
@@ -38,16 +38,16 @@
     "test": cloche.test,
     "timers": timersModule,
     "timers/promises": cloche.timersPromises,
-    "tty": { isatty: () => false },
+    "tty": cloche.tty,
     "url": cloche.urlModule,
     "util": cloche.util,
     "util/types": cloche.util.types,
     "zlib": cloche.zlib,
-    "worker_threads": { isMainThread: true, parentPort: null, workerData: null, threadId: 0, Worker: cloche.noWorker, MessageChannel, MessagePort },
+    "worker_threads": cloche.workerThreads,
   };
   const plainName = (name) => name.startsWith("node:") ? name.slice(5) : name;
   const has = (name) => hasOwn(nodeModules, plainName(name));
-  nodeModules.module.builtinModules.push(...Object.keys(nodeModules));
+  cloche.builtinModule = (name) => has(name) ? nodeModules[plainName(name)] : undefined;
 
   // The source of a node: module for import, run once while the image is made.
   const reserved = /^(default|arguments|eval|await|break|case|catch|class|const|continue|debugger|delete|do|else|enum|export|extends|false|finally|for|function|if|implements|import|in|instanceof|interface|let|new|null|package|private|protected|public|return|static|super|switch|this|throw|true|try|typeof|var|void|while|with|yield)$/;
@@ -77,8 +77,15 @@
   // A CommonJS file as an ES module: it runs when it is loaded, and its exports are named as they are then.
   const isObject = (value) => typeof value === "object" && value !== null || typeof value === "function";
   const loaded = new Map(); // file -> exports, until the module has taken them
+  let running = 0; // CommonJS files that run while they are loaded as ES modules
   cloche.commonModule = (file) => {
-    const exports = requireFile(file, undefined, "commonjs");
+    let exports;
+    running++;
+    try {
+      exports = requireFile(file, undefined, "commonjs");
+    } finally {
+      running--;
+    }
     loaded.set(file, exports);
     const names = isObject(exports) ? exportable(exports) : [];
     const take = Symbol.for("cloche.take");
@@ -103,7 +110,13 @@
       defineProperty(this, "parent", { value: parent, configurable: true, writable: true });
       this.paths = [];
     }
-    require(name) { return makeRequire(this.filename)(name); }
+    require(name) { return makeRequire(this.filename, this)(name); }
+    _compile(source, file) {
+      const fn = cloche.compile(Module.wrap(source.replace(/^#!.*/, "")), file);
+      return fn.call(this.exports, this.exports, makeRequire(file, this), this, file, this.path);
+    }
+    // On one line, so that the file's lines keep their numbers.
+    static wrap(source) { return `(function (exports, require, module, __filename, __dirname) {${source}\n})`; }
   }
 
   function readSource(file) {
@@ -111,11 +124,47 @@
     return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
   }
 
+  function evaluated(file) {
+    let space;
+    defineProperty(globalThis, Symbol.for("cloche.give"), { value: (m) => { space = m; }, configurable: true }); // stays: one that awaits calls it late
+    try {
+      cloche.evaluate(file);
+    } catch (error) {
+      if (error?.code === "ERR_REQUIRE_ESM" && running > 0 && !early.has(error)) early.set(error, file);
+      throw error;
+    }
+    return space;
+  }
+
+  // A CommonJS file that is loaded as an ES module cannot require one meanwhile. That one is required first, then, and the loading
+  // begins again; nothing but such files has run by then. What prepared gives does so, or throws the error of the attempt.
+  const early = new WeakMap(); // error -> the file that was required too early
+  function prepared() {
+    const before = new Set(versions.keys());
+    const tried = new Set();
+    return (error) => {
+      // What was loaded for nothing is loaded afresh the next time: the engine keeps failures for ever.
+      for (const [file, v] of versions) if (!before.has(file)) v.stamp = "";
+      const file = early.get(error);
+      if (file === undefined || running > 0 || tried.has(file)) throw error;
+      tried.add(file);
+      requireFile(file);
+      for (const known of versions.keys()) before.add(known);
+    };
+  }
+
   // What require gives for an ES module: its namespace, marked for programs that were compiled from ES modules.
   function requireModule(file) {
     let space;
-    defineProperty(globalThis, Symbol.for("cloche.give"), { value: (m) => { space = m; }, configurable: true }); // stays: one that awaits calls it late
-    cloche.evaluate(file);
+    const again = prepared();
+    for (let done = false; !done;) {
+      try {
+        space = evaluated(file);
+        done = true;
+      } catch (error) {
+        again(error);
+      }
+    }
     if (hasOwn(space, "module.exports")) return space["module.exports"];
     if (!hasOwn(space, "default") || hasOwn(space, "__esModule")) return space;
     const marked = { __proto__: null };
@@ -142,10 +191,7 @@
           throw error;
         }
       } else {
-        const source = readSource(file).replace(/^#!.*/, "");
-        // On one line, so that the file's lines keep their numbers.
-        const fn = cloche.compile(`(function (exports, require, module, __filename, __dirname) {${source}\n})`, file);
-        fn.call(module.exports, module.exports, makeRequire(file, module), module, file, module.path);
+        module._compile(readSource(file), file);
       }
       module.loaded = true;
     } catch (error) {
@@ -181,6 +227,22 @@
     defineProperty(require, "main", { get: () => mainModule ??= mainOf(), configurable: true, enumerable: true });
     return require;
   }
+
+  // node:module is the class.
+  const fileOf = (from) => from instanceof Module ? from.filename : "";
+  const refuseMaps = cloche.refusals("module", "there are no source maps", "SourceMap");
+  const refuseHooks = cloche.refusals("module", "files are loaded by the host", "register runMain");
+  nodeModules.module = Object.assign(Module, {
+    Module, createRequire: (from) => makeRequire(`${from}`.replace(/^file:\/\//, "")), isBuiltin: (name) => has(name),
+    _cache: cache, _extensions: { __proto__: null }, globalPaths: [], findSourceMap() {}, syncBuiltinESMExports() {}, ...refuseMaps, ...refuseHooks,
+    _load: (name, parent) => makeRequire(fileOf(parent), parent)(name), _resolveFilename: (name, parent) => makeRequire(fileOf(parent)).resolve(name),
+    _nodeModulePaths(folder) {
+      const names = cloche.path.resolve(folder).split("/");
+      return names.map((_, i) => `${names.slice(0, names.length - i).join("/")}/node_modules`).filter((p) => !p.endsWith("/node_modules/node_modules"));
+    },
+  });
+  Module.builtinModules = Object.keys(nodeModules);
+  cloche.absent.repl.builtinModules = Module.builtinModules;
 
   function mainOf() {
     const main = new Module(cloche.script().file, null);
@@ -244,17 +306,17 @@
     const decls = cloche.parse(json);
     const base = cloche.script().file;
     const spaces = [];
-    const before = new Set(versions.keys());
     for (const [i, { spec }] of decls.entries()) {
       cloche.signal(5, i + 1);
       const answer = cloche.resolve(base, spec, "import");
       if (answer[0] === "=") {
-        try {
-          spaces.push(await spaceOf(answer.slice(1)));
-        } catch (error) {
-          // What was loaded for nothing is loaded afresh the next time: the engine keeps failures for ever.
-          for (const [file, v] of versions) if (!before.has(file)) v.stamp = "";
-          throw error;
+        const again = prepared();
+        while (spaces.length === i) {
+          try {
+            spaces.push(await spaceOf(answer.slice(1)));
+          } catch (error) {
+            again(error);
+          }
         }
         continue;
       }

@@ -1,4 +1,4 @@
-// node:path, for POSIX paths, and node:os.
+// node:path and node:os.
 (function (cloche) {
   "use strict";
 
@@ -74,9 +74,7 @@
       return suffix !== undefined && base !== suffix && base.endsWith(suffix) ? base.slice(0, base.length - suffix.length) : base;
     },
     extname(p) {
-      const base = path.basename(p);
-      const at = base.lastIndexOf(".");
-      return at <= 0 || base === ".." ? "" : base.slice(at);
+      return extensionOf(path.basename(p));
     },
     parse(p) {
       check(p);
@@ -88,17 +86,24 @@
       if (base === "" && root !== "") dir = "/";
       return { root, dir, base, ext, name: ext === "" ? base : base.slice(0, -ext.length) };
     },
-    format(o) {
-      if (typeof o !== "object" || o === null) throw cloche.wrongType("pathObject", "of type object", o);
-      const ext = o.ext ? (o.ext[0] === "." ? o.ext : `.${o.ext}`) : "";
-      const base = o.base || `${o.name ?? ""}${ext}`;
-      const dir = o.dir || o.root;
-      if (!dir) return base;
-      return dir === o.root ? `${dir}${base}` : `${dir}/${base}`;
-    },
+    format: (o) => formatted(o, "/"),
     toNamespacedPath: (p) => p,
     matchesGlob(p, pattern) { return globRegExp(pattern).test(p); },
   };
+
+  function extensionOf(base) {
+    const at = base.lastIndexOf(".");
+    return at <= 0 || base === ".." ? "" : base.slice(at);
+  }
+
+  function formatted(o, sep) {
+    if (typeof o !== "object" || o === null) throw cloche.wrongType("pathObject", "of type object", o);
+    const ext = o.ext ? (o.ext[0] === "." ? o.ext : `.${o.ext}`) : "";
+    const base = o.base || `${o.name ?? ""}${ext}`;
+    const dir = o.dir || o.root;
+    if (!dir) return base;
+    return dir === o.root ? `${dir}${base}` : `${dir}${sep}${base}`;
+  }
 
   // A glob of *, **, ?, [...] and {a,b} as a regular expression.
   function globRegExp(pattern) {
@@ -134,14 +139,124 @@
   }
   cloche.globRegExp = globRegExp;
 
-  path.posix = path;
-  path.win32 = new Proxy({}, {
-    get(_, name) {
-      if (typeof name === "symbol") return undefined;
-      throw cloche.unavailable(`path.win32.${name}`, "paths here are POSIX");
+  // ---- path.win32
+
+  const isSlash = (c) => c === "/" || c === "\\";
+
+  // What a path begins with: device is "C:", "\\server\share" or "", root all up to the names.
+  function rootOf(p) {
+    const share = /^[\\/]{2}([^\\/]+)[\\/]+([^\\/]+)[\\/]?/.exec(p);
+    if (share !== null) return { device: `\\\\${share[1]}\\${share[2]}`, absolute: true, root: share[0], share: true };
+    const [root, device = "", slash] = /^([A-Za-z]:)?([\\/]?)/.exec(p);
+    return { device, absolute: slash !== "", root, share: false };
+  }
+  const namesOf = (p, absolute) => normalizeParts(p.replaceAll("\\", "/"), absolute).replaceAll("/", "\\");
+  // Where the last name of a path begins and ends.
+  function lastName(p, from) {
+    let end = p.length;
+    while (end > from && isSlash(p[end - 1])) end--;
+    let start = end;
+    while (start > from && !isSlash(p[start - 1])) start--;
+    return [start, end];
+  }
+  const driveLength = (p) => /^[A-Za-z]:/.test(p) ? 2 : 0;
+
+  const win32 = {
+    sep: "\\",
+    delimiter: ";",
+    normalize(p) {
+      check(p);
+      if (p === "") return ".";
+      const { device, absolute, root } = rootOf(p);
+      let names = namesOf(p.slice(root.length), absolute);
+      if (names === "" && !absolute) names = ".";
+      if (names !== "" && p.length > root.length && isSlash(p.at(-1))) names += "\\";
+      if (!absolute && device === "" && (driveLength(names) > 0 || /:(?:[\\/]|$)/.test(p))) return `.\\${names}`;
+      return `${device}${absolute ? "\\" : ""}${names}`;
     },
-  });
-  Object.defineProperty(path, "win32", { enumerable: false });
+    join(...parts) {
+      parts.forEach((p) => check(p));
+      parts = parts.filter((p) => p !== "");
+      if (parts.length === 0) return ".";
+      const joined = parts.join("\\");
+      return win32.normalize(/^[\\/]{2}[^\\/]/.test(parts[0]) ? joined : joined.replace(/^[\\/]{2,}/, "\\"));
+    },
+    resolve(...parts) {
+      let device = "", tail = "", absolute = false;
+      for (let i = parts.length - 1; i >= -1 && !(absolute && device !== ""); i--) {
+        const p = i >= 0 ? parts[i] : cloche.script().dir;
+        check(p, `paths[${i}]`);
+        if (p === "") continue;
+        const at = rootOf(p);
+        if (at.device !== "") {
+          if (device !== "" && device.toLowerCase() !== at.device.toLowerCase()) continue;
+          device ||= at.device;
+        }
+        if (absolute) continue;
+        tail = `${p.slice(at.root.length)}\\${tail}`;
+        absolute = at.absolute;
+      }
+      tail = namesOf(tail, absolute);
+      return absolute ? `${device}\\${tail}` : `${device}${tail}` || ".";
+    },
+    isAbsolute(p) {
+      check(p);
+      return isSlash(p[0]) || driveLength(p) > 0 && isSlash(p[2]);
+    },
+    relative(from, to) {
+      check(from, "from");
+      check(to, "to");
+      [from, to] = [win32.resolve(from), win32.resolve(to)];
+      const a = from.split("\\").filter(Boolean);
+      const b = to.split("\\").filter(Boolean);
+      let i = 0;
+      while (i < a.length && i < b.length && a[i].toLowerCase() === b[i].toLowerCase()) i++;
+      if (i === 0 && (a.length > 0 && b.length > 0 || rootOf(from).device !== rootOf(to).device)) return to;
+      return [...a.slice(i).map(() => ".."), ...b.slice(i)].join("\\");
+    },
+    dirname(p) {
+      check(p);
+      if (p === "") return ".";
+      const { root } = rootOf(p);
+      if (root === p) return p;
+      const [start] = lastName(p, root.length);
+      return start > root.length ? p.slice(0, start - 1) : root || ".";
+    },
+    basename(p, suffix) {
+      check(p);
+      if (suffix !== undefined) check(suffix, "suffix");
+      const base = p.slice(...lastName(p, driveLength(p)));
+      if (suffix === undefined || suffix === "") return base;
+      if (p === suffix) return "";
+      return base !== suffix && base.endsWith(suffix) ? base.slice(0, -suffix.length) : base;
+    },
+    extname(p) {
+      return extensionOf(win32.basename(p));
+    },
+    parse(p) {
+      check(p);
+      const { root } = rootOf(p);
+      const [start, end] = lastName(p, root.length);
+      const base = p.slice(start, end);
+      const ext = extensionOf(base);
+      const dir = start > root.length ? p.slice(0, start - 1) : root;
+      return { root, dir, base, ext, name: ext === "" ? base : base.slice(0, -ext.length) };
+    },
+    format: (o) => formatted(o, "\\"),
+    toNamespacedPath(p) {
+      if (typeof p !== "string" || p === "") return p;
+      const full = win32.resolve(p);
+      if (full.length <= 2) return p;
+      if (/^\\\\[^?.]/.test(full)) return `\\\\?\\UNC\\${full.slice(2)}`;
+      return /^[A-Za-z]:\\/.test(full) ? `\\\\?\\${full}` : full;
+    },
+    matchesGlob(p, pattern) { return globRegExp(pattern.replaceAll("\\", "/")).test(p.replaceAll("\\", "/")); },
+  };
+  for (const p of [path, win32]) {
+    p.posix = path;
+    p.win32 = win32;
+    Object.defineProperty(p, "_makeLong", { value: p.toNamespacedPath, enumerable: true, writable: true, configurable: true });
+  }
   cloche.path = path;
 
   // ---- node:os

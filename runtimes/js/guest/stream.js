@@ -4,6 +4,7 @@
   "use strict";
 
   const { EventEmitter, Buffer, nextTick } = cloche;
+  const highWaterMarks = [16384, 16]; // of bytes, of objects
 
   // A class that is an ordinary function, to be called without new, too: classes made the old way call Readable.call(this). init makes an object one of it.
   function ordinary(name, Class, init) {
@@ -21,6 +22,7 @@
     Object.defineProperty(F.prototype, "constructor", { value: F, writable: true, configurable: true });
     return F;
   }
+  cloche.ordinary = ordinary;
 
   const Stream = ordinary("Stream", class extends EventEmitter {
     destroy(error) {
@@ -52,8 +54,8 @@
   function pipe(source, target, options) {
     const onData = (chunk) => {
       if (target.write(chunk) === false) {
-        source.pause();
-        target.once("drain", () => source.resume());
+        source.pause?.();
+        target.once("drain", () => source.resume?.());
       }
     };
     const onEnd = () => target.end();
@@ -79,7 +81,7 @@
     const all = pipes.get(source) ?? [];
     const left = all.filter((p) => target !== undefined && p.target !== target);
     pipes.set(source, left);
-    if (left.length === 0 && all.length > 0) source.pause();
+    if (left.length === 0 && all.length > 0) source.pause?.(); // one made the old way may have none
     for (const p of all) if (!left.includes(p)) p.undo();
     return source;
   }
@@ -253,11 +255,7 @@
       for await (const chunk of this) if (!await fn(chunk)) return false;
       return true;
     },
-    compose(next) {
-      if (typeof next === "function") return Readable.from(next(this));
-      this.on("error", (error) => next.destroy(error));
-      return this.pipe(next);
-    },
+    compose(...parts) { return compose(this, ...parts); },
   };
 
   // What a reader gets next: an object, or all bytes or characters that are there.
@@ -304,6 +302,7 @@
     if (options?.read) stream._read = options.read;
     if (options?.destroy) stream._destroy = options.destroy;
     stream.readable = true;
+    construct(stream, "_in", options, "reading", schedule);
   }
 
   function fill(stream) {
@@ -451,12 +450,33 @@
     const objects = !!(options?.objectMode || options?.writableObjectMode);
     stream._out = {
       queue: [], writing: false, corked: 0, ending: false, finished: false, needDrain: false, length: 0, encoding: options?.defaultEncoding ?? "utf8",
-      objects, high: options?.writableHighWaterMark ?? options?.highWaterMark ?? (objects ? 16 : 16384), strings: options?.decodeStrings !== false, auto: options?.autoDestroy !== false,
+      objects, high: options?.writableHighWaterMark ?? options?.highWaterMark ?? highWaterMarks[+objects], strings: options?.decodeStrings !== false, auto: options?.autoDestroy !== false,
     };
     if (options?.signal && !stream._in) addAbortSignal(options.signal, stream);
     for (const name of ["write", "final", "destroy", "writev"]) if (options?.[name]) stream[`_${name}`] = options[name];
     stream.writable = true;
+    construct(stream, "_out", options, "writing", pump);
   }
+
+  // Holds what a stream does until its construct has said that it may begin; of one that both reads and writes, too.
+  function construct(stream, side, options, flag, go) {
+    const begin = options?.construct ?? stream._construct;
+    if (typeof begin !== "function") return;
+    stream[side][flag] = true;
+    const free = () => {
+      stream[side][flag] = false;
+      go(stream);
+    };
+    const waiting = constructing.get(stream);
+    if (waiting !== undefined) return waiting.push(free);
+    const all = [free];
+    constructing.set(stream, all);
+    nextTick(() => begin.call(stream, (error) => {
+      if (error) return stream.destroy(error);
+      for (const f of all) f();
+    }));
+  }
+  const constructing = new WeakMap(); // what is to be done once a stream has been constructed
 
   function pump(stream) {
     const s = stream._out;
@@ -538,6 +558,41 @@
   tell(Readable, "readable");
   tell(Writable, "writable");
 
+  // What Node keeps of a stream, under the names that packages look at.
+  const kept = (key) => [(s) => s[key], (s, value) => { s[key] = value; }];
+  const told = (key) => [(_, stream) => stream[key]];
+  const common = { objectMode: kept("objects"), highWaterMark: kept("high"), autoDestroy: kept("auto"), destroyed: told("destroyed"), errored: told("errored"), closed: told("closed"), constructed: [() => true] };
+  const viewOf = {
+    _in: {
+      ...common, flowing: kept("flowing"), ended: kept("ended"), endEmitted: kept("endEmitted"), reading: kept("reading"), needReadable: kept("wanted"), readableListening: kept("wanted"),
+      buffer: kept("queue"), length: told("readableLength"), decoder: kept("decoder"), encoding: [(s) => s.decoder?.encoding ?? null], pipes: [(_, stream) => (pipes.get(stream) ?? []).map((p) => p.target)],
+    },
+    _out: {
+      ...common, length: kept("length"), writing: kept("writing"), corked: kept("corked"), ending: kept("ending"), ended: kept("ending"), finished: kept("finished"), needDrain: kept("needDrain"),
+      decodeStrings: kept("strings"), defaultEncoding: kept("encoding"), bufferedRequestCount: [(s) => s.queue.length],
+      getBuffer: [(s) => () => s.queue.map(([chunk, encoding, callback]) => ({ chunk, encoding, callback }))],
+    },
+  };
+  for (const side of ["_in", "_out"]) {
+    viewOf[side] = Object.defineProperties({}, Object.fromEntries(Object.entries(viewOf[side]).map(([key, [get, set]]) => [key, {
+      get() { return get(this.stream[side], this.stream); },
+      set(value) { set?.(this.stream[side], value); },
+    }])));
+  }
+  const views = new WeakMap();
+  const lookedAt = (Class, name, side) => Object.defineProperty(Class.prototype, name, {
+    get() {
+      if (this[side] === undefined) return undefined;
+      let both = views.get(this);
+      if (both === undefined) views.set(this, both = {});
+      return both[side] ??= { __proto__: viewOf[side], stream: this };
+    },
+    set(value) { Object.defineProperty(this, name, { value, writable: true, configurable: true, enumerable: true }); },
+    configurable: true,
+  });
+  lookedAt(Readable, "_readableState", "_in");
+  lookedAt(Writable, "_writableState", "_out");
+
   const Duplex = ordinary("Duplex", class extends Readable {
     // One stream of a source, of a function from source to source, or of two streams.
     static from(source) {
@@ -571,6 +626,7 @@
   }, initDuplex);
   install(Duplex, writable);
   tell(Duplex, "writable");
+  lookedAt(Duplex, "_writableState", "_out");
 
   function initDuplex(stream, options) {
     initStream(stream, options);
@@ -704,7 +760,51 @@
     finished: (stream, options) => new Promise((resolve, reject) => finished(stream, options, (error) => error ? reject(error) : resolve())),
   };
 
-  cloche.stream = Object.assign(Stream, { Stream, Readable, Writable, Duplex, Transform, PassThrough, pipeline, finished, addAbortSignal, promises });
+  // One stream of several: what is written goes to the first, what is read comes from the last.
+  function compose(...parts) {
+    if (parts.length === 0) throw cloche.nodeError(TypeError, "ERR_MISSING_ARGS", 'The "streams" argument must be specified');
+    if (parts.length === 1) return Duplex.from(parts[0]);
+    const streams = parts.map((part) => typeof part === "function" || typeof part.pipe !== "function" && part._out === undefined ? Duplex.from(part) : part);
+    const [first] = streams;
+    const last = streams.at(-1);
+    const both = Duplex.from({ writable: first._out && first, readable: last._in && last });
+    pipeline(...streams, (error) => { if (error) both.destroy(error); });
+    return both;
+  }
+  const helpers = {
+    compose,
+    destroy(stream, error) { return stream.destroy(error); },
+    duplexPair(options) {
+      const side = () => new Duplex({
+        ...options,
+        read() { this.drained?.(); this.drained = undefined; },
+        write(chunk, encoding, done) {
+          if (this.other.push(chunk)) done();
+          else this.other.drained = done;
+        },
+        final(done) { this.other.push(null); done(); },
+      });
+      const [a, b] = [side(), side()];
+      a.other = b;
+      b.other = a;
+      return [a, b];
+    },
+    isDisturbed: (stream) => !!(stream?._in && (stream._in.endEmitted || stream._in.flowing !== null || stream.destroyed)),
+    isErrored: (stream) => !!stream?.errored,
+    isReadable: (stream) => stream?._in === undefined ? null : !stream.destroyed && !stream.errored && !stream._in.endEmitted,
+    isWritable: (stream) => stream?._out === undefined ? null : !stream.destroyed && !stream.errored && !stream._out.ending,
+    isDestroyed: (stream) => stream?._in === undefined && stream?._out === undefined ? null : stream.destroyed,
+    getDefaultHighWaterMark: (objects) => highWaterMarks[+!!objects],
+    setDefaultHighWaterMark(objects, value) { highWaterMarks[+!!objects] = value; },
+  };
+
+  cloche.stream = Object.assign(Stream, { Stream, Readable, Writable, Duplex, Transform, PassThrough, pipeline, finished, addAbortSignal, ...helpers, promises });
+
+  // The classes of files' streams (fs.js works for them).
+  const closing = { close(done) { if (done) this.closed ? nextTick(done) : this.once("close", done); this._out ? this.end() : this.destroy(); } };
+  cloche.fs.ReadStream = cloche.fs.FileReadStream = ordinary("ReadStream", class extends Readable {}, cloche.fileStreams.readFrom);
+  cloche.fs.WriteStream = cloche.fs.FileWriteStream = ordinary("WriteStream", class extends Writable {}, cloche.fileStreams.writeTo);
+  for (const Class of [cloche.fs.ReadStream, cloche.fs.WriteStream]) install(Class, closing);
 
   // ---- node:stream/consumers
 

@@ -115,6 +115,8 @@
     return String.fromCodePoint(...out);
   }
 
+  cloche.punycode = { encode: punycode, decode: fromPunycode };
+
   function domainToASCII(domain) {
     const mapped = domain.normalize("NFKC").toLowerCase().normalize("NFC").replace(/[\u3002\uff0e\uff61]/g, ".").replace(/[\u00ad\u200b-\u200d\ufeff]/g, "");
     return mapped.split(".").map((label) => /^[\x00-\x7f]*$/.test(label) ? label : `xn--${punycode(label)}`).join(".");

@@ -311,12 +311,18 @@
     toUSVString: (text) => `${text}`.toWellFormed(),
     debuglog: () => Object.assign(() => {}, { enabled: false }),
     debug: () => Object.assign(() => {}, { enabled: false }),
-    styleText(format, text) {
-      return [format].flat().reduce((out, name) => {
+    styleText(format, text, { validateStream = true, stream = cloche.process.stdout } = {}) {
+      if (typeof text !== "string") throw cloche.wrongType("text", "of type string", text);
+      const codes = [format].flat().map((name) => {
         const c = inspect.colors[name];
-        if (!c) throw cloche.nodeError(TypeError, "ERR_INVALID_ARG_VALUE", `The argument 'format' must be one of: ${Object.keys(inspect.colors).join(", ")}. Received ${inspect(name)}`);
-        return `\u001b[${c[0]}m${out}\u001b[${c[1]}m`;
-      }, text);
+        if (!c) throw cloche.nodeError(TypeError, "ERR_INVALID_ARG_VALUE", `The argument 'format' must be one of: ${Object.keys(inspect.colors).map((n) => `'${n}'`).join(", ")}. Received ${inspect(name)}`);
+        return c;
+      });
+      if (validateStream) { // it may be a file or a pipe, as the output is here
+        const wish = cloche.process.env.FORCE_COLOR;
+        if (wish === undefined ? !stream?.isTTY : !["", "1", "true", "2", "3"].includes(wish)) return text;
+      }
+      return codes.reduceRight((out, c) => `\u001b[${c[0]}m${out}\u001b[${c[1]}m`, text);
     },
     parseArgs,
     parseEnv: (text) => Object.fromEntries(text.split("\n").map((l) => /^\s*(?:export\s+)?([\w.]+)\s*=\s*(.*?)\s*$/.exec(l)).filter(Boolean)

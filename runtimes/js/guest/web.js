@@ -11,17 +11,59 @@
     toJSON() { return { ...this }; }
   }
 
+  class PerformanceMark extends PerformanceEntry {
+    constructor(name, options) { super(`${name}`, "mark", options?.startTime ?? cloche.now(), 0, options?.detail ?? null); }
+  }
+  class PerformanceMeasure extends PerformanceEntry {}
+
+  class PerformanceObserverEntryList {
+    #entries;
+    constructor(entries) { this.#entries = entries; }
+    getEntries() { return [...this.#entries]; }
+    getEntriesByName(name, type) { return this.#entries.filter((e) => e.name === name && (type === undefined || e.entryType === type)); }
+    getEntriesByType(type) { return this.#entries.filter((e) => e.entryType === type); }
+  }
+  const observers = new Set();
+  class PerformanceObserver {
+    #told; #waiting = [];
+    static supportedEntryTypes = ["mark", "measure"];
+    constructor(told) {
+      if (typeof told !== "function") throw cloche.wrongType("callback", "of type function", told);
+      this.#told = told;
+    }
+    observe(options) {
+      this.types = options?.entryTypes ?? [options?.type];
+      observers.add(this);
+    }
+    disconnect() {
+      observers.delete(this);
+      this.#waiting = [];
+    }
+    takeRecords() { return this.#waiting.splice(0); }
+    take(entry) {
+      if (!this.types.includes(entry.entryType)) return;
+      if (this.#waiting.push(entry) === 1) {
+        cloche.timers.setImmediate(() => { if (this.#waiting.length > 0) this.#told(new PerformanceObserverEntryList(takeAll(this)), this); });
+      }
+    }
+  }
+  const take = cloche.uncurry(PerformanceObserver.prototype.take);
+  const takeAll = cloche.uncurry(PerformanceObserver.prototype.takeRecords);
+  delete PerformanceObserver.prototype.take;
+
   class Performance extends EventTarget {
     #entries = [];
-    get timeOrigin() { return Date.now() - cloche.now(); }
-    now() { return cloche.now(); }
-    mark(name, options) {
-      const entry = new PerformanceEntry(`${name}`, "mark", options?.startTime ?? cloche.now(), 0, options?.detail ?? null);
+    #keep(entry) {
       this.#entries.push(entry);
+      for (const o of observers) take(o, entry);
       return entry;
     }
+    get timeOrigin() { return Date.now() - cloche.now(); }
+    now() { return cloche.now(); }
+    mark(name, options) { return this.#keep(new PerformanceMark(name, options)); }
     measure(name, start, end) {
-      if (typeof start === "object" && start !== null) ({ start, end } = start);
+      let detail = null;
+      if (typeof start === "object" && start !== null) ({ start, end, detail = null } = start);
       const at = (mark, missing) => {
         if (mark === undefined) return missing;
         if (typeof mark === "number") return mark;
@@ -30,9 +72,7 @@
         return found.startTime;
       };
       const from = at(start, 0);
-      const entry = new PerformanceEntry(`${name}`, "measure", from, at(end, cloche.now()) - from, null);
-      this.#entries.push(entry);
-      return entry;
+      return this.#keep(new PerformanceMeasure(`${name}`, "measure", from, at(end, cloche.now()) - from, detail));
     }
     getEntries() { return [...this.#entries].sort((a, b) => a.startTime - b.startTime); }
     getEntriesByName(name, type) { return this.getEntries().filter((e) => e.name === name && (type === undefined || e.entryType === type)); }
@@ -56,6 +96,7 @@
   };
   cloche.noWorker = cloche.refusedClass("Worker", "there are no threads");
 
+  cloche.performanceClasses = { PerformanceMark, PerformanceMeasure, PerformanceObserver, PerformanceObserverEntryList };
   cloche.globals({
     performance: new Performance(),
     Performance,

@@ -4,6 +4,8 @@
 
   const { Buffer } = cloche;
   const { Transform } = cloche.stream;
+  const { ordinary } = cloche;
+  const concat = Buffer.concat; // which packages replace while they work
 
   const constants = {
     Z_NO_FLUSH: 0, Z_PARTIAL_FLUSH: 1, Z_SYNC_FLUSH: 2, Z_FULL_FLUSH: 3, Z_FINISH: 4, Z_BLOCK: 5, Z_OK: 0, Z_STREAM_END: 1, Z_NEED_DICT: 2,
@@ -40,38 +42,100 @@
 
   const zlib = { constants, ...Object.fromEntries(Object.entries(constants).filter(([name]) => !/LEVEL$|CHUNK$|WINDOWBITS$/.test(name))) };
 
+  const isLast = (stream, kind) => kind === constants.Z_FINISH || kind === stream._finishFlushFlag;
+
+  // What works for a stream: packages that do without its events drive it by themselves. It gives nothing before the last of its input.
+  class Handle {
+    parts = [];
+    #out; // what is still to be given
+    constructor(stream, work, options) {
+      this.stream = stream;
+      this.work = work;
+      this.options = options;
+    }
+    add(bytes, copy) {
+      if (bytes.byteLength > 0) this.parts.push(copy ? Buffer.from(bytes) : bytes);
+      return bytes.byteLength;
+    }
+    finish() {
+      const { parts } = this;
+      this.parts = [];
+      return this.work(parts.length === 1 ? parts[0] : concat(parts), this.options);
+    }
+    writeSync(kind, input, inOffset, inLength, output, outOffset, outLength) {
+      const { stream } = this;
+      if (inLength > 0) this.add(input.subarray(inOffset, inOffset + inLength), true);
+      let given = 0;
+      try {
+        if (isLast(stream, kind)) {
+          this.#out ??= this.finish();
+          given = this.#out.copy(output, outOffset, 0, outLength);
+          this.#out = this.#out.subarray(given);
+        }
+      } catch (error) {
+        stream.destroy(error);
+      }
+      stream._writeState.set([outLength - given, 0]);
+    }
+    write(...given) {
+      this.writeSync(...given);
+      cloche.nextTick(() => this.onDone?.());
+    }
+    close() {}
+  }
+
   // The three doors of one way to work on data: at once, with a callback, as a stream.
   function offer(name, work) {
-    class Codec extends Transform {
-      #parts = [];
-      #options;
-      bytesWritten = 0;
-      constructor(options) {
-        super(options);
-        this.#options = options;
-      }
+    const Codec = ordinary(name, class extends Transform {
       _transform(chunk, encoding, done) {
-        const bytes = typeof chunk === "string" ? Buffer.from(chunk, encoding) : chunk;
-        this.bytesWritten += bytes.length;
-        this.#parts.push(bytes);
+        this.bytesWritten += this._handle.add(typeof chunk === "string" ? Buffer.from(chunk, encoding) : chunk);
         done();
       }
       _flush(done) {
         let out;
         try {
-          out = work(Buffer.concat(this.#parts), this.#options);
+          out = this._handle.finish();
         } catch (error) {
           return done(error);
         }
         done(null, out.length > 0 ? out : undefined);
       }
+      get _outBuffer() {
+        const value = Buffer.alloc(this._chunkSize);
+        Object.defineProperty(this, "_outBuffer", { value, writable: true, configurable: true });
+        return value;
+      }
+      _processChunk(chunk, kind, done) {
+        const last = isLast(this, kind);
+        this.bytesWritten += this._handle.add(chunk, !last);
+        const out = last ? this._handle.finish() : Buffer.alloc(0);
+        if (done === undefined) {
+          this._handle.close();
+          this._handle = null;
+          return out;
+        }
+        if (out.length > 0) this.push(out);
+        cloche.nextTick(done);
+      }
       flush(kind, done) { cloche.nextTick(typeof kind === "function" ? kind : done ?? (() => {})); }
+      params(level, strategy, done) {
+        this._handle.options = { ...this._handle.options, level, strategy };
+        if (done) cloche.nextTick(done);
+      }
+      reset() { this._handle.parts = []; }
       close(done) {
         if (done) this.once("close", done);
         this.destroy();
       }
-    }
-    Object.defineProperty(Codec, "name", { value: name });
+    }, (stream, options) => {
+      Transform.call(stream, options);
+      stream.bytesWritten = 0;
+      stream._handle = new Handle(stream, work, options);
+      stream._chunkSize = options?.chunkSize ?? 16384;
+      stream._finishFlushFlag = options?.finishFlush ?? constants.Z_FINISH;
+      stream._outOffset = 0;
+      stream._writeState = new Uint32Array(2);
+    });
     const method = name[0].toLowerCase() + name.slice(1);
     const named = (key, value) => { zlib[key] = Object.defineProperty(value, "name", { value: key }); };
     zlib[name] = Codec;
