@@ -72,6 +72,7 @@ func environment() []string {
 		"MPLCONFIGDIR=" + tempDir + "/.matplotlib",
 		"PYTHONTZPATH=", // zoneinfo reads the package tzdata
 		"TMPDIR=" + tempDir,
+		"TZ=UTC",
 		"USER=user",
 		"XDG_CACHE_HOME=" + tempDir + "/.cache",
 		"XDG_CONFIG_HOME=" + tempDir + "/.config",

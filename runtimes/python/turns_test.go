@@ -419,15 +419,15 @@ else:
 func TestGiven(t *testing.T) {
 	seed := uint64(42)
 	const code = `import sys, os, random, numpy as np
-print(sys.argv, os.environ["A"], os.environ["HOME"], n, rows)
+print(sys.argv, os.environ["A"], os.environ["HOME"], n, rows, sys.path[1:3])
 print(random.random(), np.random.rand())`
 	turn := func() *runtimes.Turn {
 		return &runtimes.Turn{
-			Source: code, Name: "job.py", Args: []string{"-v", "é"}, Env: map[string]string{"A": "b c"}, Seed: &seed,
+			Source: code, Name: "job.py", Args: []string{"-v", "é"}, Env: map[string]string{"A": "b c", "PYTHONPATH": "/tmp/one::/tmp/two"}, Seed: &seed,
 			Inputs: map[string]json.RawMessage{"n": json.RawMessage("3"), "rows": json.RawMessage(`[{"a": null}]`)},
 		}
 	}
-	want := "['job.py', '-v', 'é'] b c /data 3 [{'a': None}]\n0.6394267984578837 0.3745401188473625\n"
+	want := "['job.py', '-v', 'é'] b c /data 3 [{'a': None}] ['/tmp/one', '/tmp/two']\n0.6394267984578837 0.3745401188473625\n"
 	for range 2 {
 		if r := open(t).turn(turn()).ok(t); r.stdout != want {
 			t.Errorf("stdout %q, want %q", r.stdout, want)

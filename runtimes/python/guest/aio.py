@@ -1,4 +1,4 @@
-"""An event loop without sockets: timers, tasks and queues work; waiting is time.sleep.
+"""An event loop without sockets: timers, tasks and queues work; waiting is time.sleep, in which threads run.
 
 Nothing outside can wake this loop, so a loop in which every task waits for another is at once an
 error instead of silence until the time limit.
@@ -10,10 +10,10 @@ import contextlib
 import errno
 import functools
 import signal
-import time
+import threading
 from asyncio import base_events, events, tasks
 
-from . import aionet, calls, closed, net, wire
+from . import aionet, calls, closed, net, threads, wire
 
 __file__ = (lambda: None).__code__.co_filename
 
@@ -35,28 +35,41 @@ class _Wake(Exception):
 class _Clock:
     """What a loop calls its selector: here only a place to sleep."""
 
-    def __init__(self):
-        self.sleeping = False
+    def __init__(self, loop):
+        self.loop = loop
+        self.sleeping = None  # the thread that does
+        self.most = None  # seconds to wait, in a turn
         self.suspendable = False  # nothing but a turn's own awaits is on the stack
 
     def select(self, timeout):
+        if self.most is not None:
+            timeout = self.most if timeout is None else min(timeout, self.most)
         if calls.going():
-            calls.wait(timeout, self.suspendable)
-            return ()
-        if timeout is None:
-            raise RuntimeError(
-                "the event loop would wait forever: every task waits for something that nothing"
-                " in this sandbox can bring about"
-            )
-        if timeout > 0:
-            try:
-                self.sleeping = True
-                time.sleep(timeout)
-            except _Wake:
-                pass
-            finally:
-                self.sleeping = False
+            threads.run_due(self._come, self._end)
+            if not self._come():
+                calls.wait(timeout, self.suspendable)
+        elif timeout is None or timeout > 0:
+            self._sleep(timeout)
         return ()
+
+    def _sleep(self, timeout):
+        self.sleeping = threading.current_thread()
+        try:
+            if not threads.idle(timeout, self._come, self._end):
+                raise threads.WaitsForever(
+                    "the event loop would wait forever: every task waits for something that nothing"
+                    " in this sandbox can bring about"
+                )
+        except _Wake:
+            pass
+        finally:
+            self.sleeping = None
+
+    def _come(self):
+        return bool(self.loop._ready) or self.loop._stopping
+
+    def _end(self):
+        return self.loop._stopping
 
     def close(self):
         pass
@@ -70,14 +83,16 @@ class Loop(base_events.BaseEventLoop):
 
     def __init__(self, selector=None):
         super().__init__()
-        self._selector = _Clock()
+        self._selector = _Clock(self)
         self._handled = set()  # signals
 
     def _process_events(self, event_list):
         pass
 
     def _write_to_self(self):
-        if self._selector.sleeping:
+        threads.tell()  # the thread that this loop may be in
+        # A thread that runs while the loop sleeps ends that sleep by what it has for the loop.
+        if self._selector.sleeping is threading.current_thread():
             raise _Wake
 
     def run_forever(self):
@@ -87,6 +102,18 @@ class Loop(base_events.BaseEventLoop):
     def run_until_complete(self, future):
         with _outside_turn():
             return super().run_until_complete(future)
+
+    def turn(self, seconds):
+        """One round of the loop, of at most so many seconds, while a thread that is above it on the stack waits."""
+        clock = self._selector
+        kept, running = (clock.most, clock.suspendable, clock.sleeping), events._get_running_loop()
+        clock.most, clock.suspendable = seconds, False
+        events._set_running_loop(self)
+        try:
+            self._run_once()
+        finally:
+            events._set_running_loop(running)
+            clock.most, clock.suspendable, clock.sleeping = kept
 
     def run_in_executor(self, executor, func, *args):
         self._check_closed()
@@ -126,6 +153,16 @@ class Loop(base_events.BaseEventLoop):
     async def sock_recv(self, sock, n):
         return sock.recv(n)
 
+    def add_reader(self, fd, callback, *args):
+        raise PermissionError(errno.EPERM, "Operation not permitted")  # as Linux says of files: they are always ready
+
+    add_writer = add_reader
+
+    def remove_reader(self, fd):
+        return False
+
+    remove_writer = remove_reader
+
     async def create_server(self, *args, **kwargs):
         raise OSError(errno.EACCES, "nothing can be served from this sandbox")
 
@@ -153,27 +190,48 @@ class Loop(base_events.BaseEventLoop):
 
 
 @contextlib.contextmanager
+def _outside_loop(thread=None):
+    """Steps out of the loop that runs, as a thread has none until it makes one. The loop may go on while what is
+    started there waits, in the thread that is named."""
+    loop = events._get_running_loop()
+    if loop is None:
+        yield
+        return
+    task = tasks._swap_current_task(loop, None)
+    events._set_running_loop(None)
+    turns = thread is not None and isinstance(loop, Loop)
+    if turns:
+        threads.loops.append((loop, thread))
+        ready = len(loop._ready)
+    try:
+        yield
+    finally:
+        if turns:
+            threads.loops.pop()
+            # The round of the loop that led here takes as many as there were when it began.
+            for _ in range(ready - len(loop._ready)):
+                spent = events.Handle(loop.stop, (), loop)
+                spent._cancelled = True
+                loop._ready.append(spent)
+        events._set_running_loop(loop)
+        tasks._swap_current_task(loop, task)
+
+
 def _outside_turn():
     """Steps out of the loop on which a turn's own awaits run, so that asyncio.run() works there too:
     a program that was told to write it need not know that its host understands a bare await. In
     a loop of the program's own it stays the error that it is in CPython."""
     loop = events._get_running_loop()
     if loop is None or _turns is None or loop is not _turns._loop:
-        yield
-        return
-    task = tasks._swap_current_task(loop, None)
-    events._set_running_loop(None)
-    try:
-        yield
-    finally:
-        events._set_running_loop(loop)
-        tasks._swap_current_task(loop, task)
+        return contextlib.nullcontext()
+    return _outside_loop()
 
 
 def install():
     """Makes Loop the loop that everyone gets."""
     from asyncio import runners, unix_events
 
+    threads.outside_loop = _outside_loop
     unix_events._DefaultEventLoopPolicy._loop_factory = Loop
     for module in (asyncio, unix_events):
         for name in ("SelectorEventLoop", "EventLoop", "_UnixSelectorEventLoop"):

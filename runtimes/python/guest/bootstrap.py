@@ -25,7 +25,7 @@ def bake():
     threads.install()
     threads.install_futures()
 
-    from . import aio, closed, files, limits, mapped, net, older, preload
+    from . import aio, closed, files, limits, mapped, net, older, preload, unix
 
     aio.install()
     older.install()
@@ -35,6 +35,7 @@ def bake():
     preload.standard_library()
     threads.install_multiprocessing(closed.no_processes)
     closed.install_os()
+    unix.install()
     files.install()
     closed.install_subprocess()
     closed.install_decimal()

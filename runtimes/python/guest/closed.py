@@ -14,8 +14,11 @@ NO_NETWORK = "the network is closed: sockets are not available in this sandbox"
 
 
 def no_processes(what=None):
-    """The error for starting a process."""
-    return OSError(errno.ENOTSUP, NO_PROCESS + (f" (tried to start {what!r})" if what else ""))
+    """The error for starting a process. With a program to start it is that of one which is not installed, after
+    which libraries do without it."""
+    if what:
+        return FileNotFoundError(errno.ENOENT, f"{NO_PROCESS} (tried to start {what!r})")
+    return OSError(errno.ENOTSUP, NO_PROCESS)
 
 
 def no_network(*args, **kwargs):
@@ -199,33 +202,48 @@ def install_ssl():
     class Purpose(enum.Enum):
         SERVER_AUTH, CLIENT_AUTH = "1.3.6.1.5.5.7.3.1", "1.3.6.1.5.5.7.3.2"
 
-    for kind in (VerifyMode, TLSVersion, Purpose):
+    class _SSLMethod(enum.IntEnum):
+        PROTOCOL_TLS = PROTOCOL_SSLv23 = 2
+        PROTOCOL_TLSv1, PROTOCOL_TLSv1_1, PROTOCOL_TLSv1_2 = range(3, 6)
+        PROTOCOL_TLS_CLIENT, PROTOCOL_TLS_SERVER = 16, 17
+
+    class Options(enum.IntFlag):
+        OP_ALL = 0x80000050
+        OP_NO_SSLv2 = 0
+        OP_NO_SSLv3 = 0x2000000
+        OP_NO_TLSv1 = 0x4000000
+        OP_NO_TLSv1_1 = 0x10000000
+        OP_NO_TLSv1_2 = 0x8000000
+        OP_NO_TLSv1_3 = 0x20000000
+        OP_NO_COMPRESSION = 0x20000
+        OP_NO_TICKET = 0x4000
+        OP_NO_RENEGOTIATION = 0x40000000
+        OP_CIPHER_SERVER_PREFERENCE = 0x400000
+        OP_SINGLE_DH_USE = OP_SINGLE_ECDH_USE = 0
+        OP_ENABLE_MIDDLEBOX_COMPAT = 0x100000
+        OP_IGNORE_UNEXPECTED_EOF = 0x80
+        OP_LEGACY_SERVER_CONNECT = 4
+
+    class VerifyFlags(enum.IntFlag):
+        VERIFY_DEFAULT = 0
+        VERIFY_CRL_CHECK_LEAF = 4
+        VERIFY_CRL_CHECK_CHAIN = 12
+        VERIFY_X509_STRICT = 0x20
+        VERIFY_ALLOW_PROXY_CERTS = 0x40
+        VERIFY_X509_TRUSTED_FIRST = 0x8000
+        VERIFY_X509_PARTIAL_CHAIN = 0x80000
+
+    class SSLErrorNumber(enum.IntEnum):
+        SSL_ERROR_SSL, SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE, SSL_ERROR_WANT_X509_LOOKUP = range(1, 5)
+        SSL_ERROR_SYSCALL, SSL_ERROR_ZERO_RETURN, SSL_ERROR_WANT_CONNECT, SSL_ERROR_EOF = range(5, 9)
+        SSL_ERROR_INVALID_ERROR_CODE = 10
+
+    for kind in (VerifyMode, TLSVersion, Purpose, _SSLMethod, Options, VerifyFlags, SSLErrorNumber):
         kind.__module__ = "ssl"
         setattr(ssl, kind.__name__, kind)
-    for mode in VerifyMode:
-        setattr(ssl, mode.name, mode)
-    for name, value in dict(
-        PROTOCOL_TLS=2,
-        PROTOCOL_SSLv23=2,
-        PROTOCOL_TLS_CLIENT=16,
-        PROTOCOL_TLS_SERVER=17,
-        OP_ALL=0x80000050,
-        OP_NO_SSLv2=0,
-        OP_NO_SSLv3=0x2000000,
-        OP_NO_TLSv1=0x4000000,
-        OP_NO_TLSv1_1=0x10000000,
-        OP_NO_TLSv1_2=0x8000000,
-        OP_NO_TLSv1_3=0x20000000,
-        OP_NO_COMPRESSION=0x20000,
-        OP_NO_TICKET=0x4000,
-        OP_NO_RENEGOTIATION=0x40000000,
-        VERIFY_DEFAULT=0,
-        VERIFY_X509_STRICT=0x20,
-        VERIFY_X509_PARTIAL_CHAIN=0x80000,
-        VERIFY_X509_TRUSTED_FIRST=0x8000,
-    ).items():
-        setattr(ssl, name, value)
-    ssl.HAS_SNI = ssl.HAS_ALPN = ssl.HAS_TLSv1_2 = ssl.HAS_TLSv1_3 = True
+        if kind not in (TLSVersion, Purpose):
+            vars(ssl).update(kind.__members__)
+    ssl.HAS_ECDH = ssl.HAS_SNI = ssl.HAS_ALPN = ssl.HAS_TLSv1_2 = ssl.HAS_TLSv1_3 = True
     ssl.HAS_NEVER_CHECK_COMMON_NAME = True
     ssl.HAS_SSLv2 = ssl.HAS_SSLv3 = ssl.HAS_TLSv1 = ssl.HAS_TLSv1_1 = ssl.HAS_NPN = False
     ssl.OPENSSL_VERSION = "OpenSSL 3.0.0 (stand-in of a sandbox)"
@@ -239,7 +257,7 @@ def install_ssl():
             self.protocol = protocol
             self.check_hostname = protocol == ssl.PROTOCOL_TLS_CLIENT
             self.verify_mode = VerifyMode(2 if self.check_hostname else 0)
-            self.options = self.verify_flags = 0
+            self.options, self.verify_flags = Options(0), VerifyFlags(0)
             self.minimum_version = TLSVersion.MINIMUM_SUPPORTED
             self.maximum_version = TLSVersion.MAXIMUM_SUPPORTED
             self.post_handshake_auth = False
@@ -264,6 +282,11 @@ def install_ssl():
     def _create_unverified_context(*args, **kwargs):
         return SSLContext()
 
+    class SSLSession:
+        """Nothing has one: the connections are the host's."""
+
+    SSLSession.__module__, SSLSession.__qualname__ = "ssl", "SSLSession"
+    ssl.SSLSession = SSLSession
     for thing in (SSLContext, create_default_context, _create_unverified_context):
         thing.__module__ = "ssl"
         setattr(ssl, thing.__name__, thing)
@@ -283,4 +306,7 @@ def install_ssl():
     ssl.get_default_verify_paths = lambda: paths
     ssl.RAND_bytes = os.urandom
     ssl.RAND_status = lambda: True
+    ssl.RAND_add = lambda string, entropy, /: None
+    ssl.CHANNEL_BINDING_TYPES = []
+    ssl.PEM_HEADER, ssl.PEM_FOOTER = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"
     sys.modules["ssl"] = ssl

@@ -343,7 +343,7 @@ _REMOVED = {
     "distutils": "packaging.version, shutil or sysconfig", "imghdr": "PIL.Image.open(path).format", "imp": "importlib",
     "pipes": "shlex", "sre_compile": "re", "sre_constants": "re", "sre_parse": "re", "uu": "base64", "xdrlib": "struct",
 }  # fmt: skip
-_UNIX = {"fcntl", "resource", "termios", "pwd", "grp", "readline", "curses", "syslog", "pty", "tty", "crypt", "nis"}
+_UNIX = {"resource", "readline", "curses", "syslog", "crypt", "nis"}
 
 
 def _file_hint(error):

@@ -190,9 +190,7 @@ shell = Shell()
 
 def get_ipython():
     """The shell, for programs. Libraries that ask are not in a notebook: they would take hold of it."""
-    if not ints.of_program(sys._getframe(1)):
-        raise NameError("name 'get_ipython' is not defined", name="get_ipython")
-    return shell
+    return shell if ints.of_program(sys._getframe(1)) else None
 
 
 # Packages.
@@ -390,6 +388,11 @@ _PERCENT = {
 }  # fmt: skip
 
 
+def offer(source):
+    """Defines get_ipython where a program says it: for libraries it would be the sign of a notebook."""
+    if "get_ipython" in source:
+        builtins.get_ipython = get_ipython
+
+
 def install():
     setattr(builtins, _CALL, run)
-    builtins.get_ipython = get_ipython

@@ -54,15 +54,70 @@ def _wait(timeout, what, come, again=False):
         _pass_time(timeout, come)
         return come()
     while not come():
-        if not later.run_next(None, come):
-            if later.again():
-                continue
-            if later.below:
-                raise _Parked(True)
+        if not _bring(come):
+            for thread in later.parked:
+                if "_cloche_stuck" in vars(thread):
+                    raise thread._cloche_stuck.with_traceback(None)
             raise WaitsForever(f"waiting for {what} would never end: threads are not available in this sandbox")
         if again:
             break
     return True
+
+
+def _bring(come):
+    """Runs the next thread that waits to be run. False: there is none."""
+    if later.run_next(None, come) or (later.again() and later.run_next(None, come)):
+        return True
+    if later.below:
+        raise _Parked(True)
+    return False
+
+
+def idle(timeout, come, ends):
+    """The wait of an event loop: until come(), or for a time. Threads that run in it are cut short when the loop ends().
+    False: what it waits for nobody brings."""
+    if timeout is not None:
+        _pass_time(timeout, come, ends)
+        return True
+    while not come():
+        if not later.run_next(None, ends) and not later.again():
+            if later.below:
+                raise _Parked(True)
+            return False
+    return True
+
+
+def run_due(come, ends):
+    """Runs the threads that wait to be run, without waiting, until come()."""
+    later.again()
+    now = time.monotonic()
+    while not come() and later.run_next(now, ends, None):
+        pass
+
+
+# The event loops below the thread that runs, each with the thread that it is of, innermost last.
+loops = []
+_MOST_TURNS = 16  # of loops inside each other
+
+
+def _turn(seconds):
+    """Lets the loop that a thread runs in go on while that thread waits, one round of it. False: it cannot."""
+    if not loops or _turn.depth >= _MOST_TURNS:
+        return False
+    loop, thread = loops.pop()
+    ident = threading.get_ident()
+    me, threading._active[ident] = threading._active[ident], thread
+    _turn.depth += 1
+    try:
+        loop.turn(seconds)
+    finally:
+        _turn.depth -= 1
+        threading._active[ident] = me
+        loops.append((loop, thread))
+    return True
+
+
+_turn.depth = 0
 
 
 class _Later:
@@ -72,7 +127,8 @@ class _Later:
         self.waiting = []
         self.below = []  # the waits in which threads are being run: (until when, come), innermost last
         self.parked = []  # daemons that wait for what nobody brings
-        self.told = self.told_then = 0  # how often a condition was notified, in all and when the parked ones began again
+        self.cut = []  # daemons that were stopped when the wait was over in which they ran
+        self.told = self.told_then = 0  # how often threads were told something, in all and when the parked ones began again
         self.started = 0
         self.took = 0  # how much was taken from queues
         self.starting = None  # the thread that runs in its start()
@@ -91,18 +147,19 @@ class _Later:
         self.parked.clear()
         return True
 
-    def run_next(self, until, come):
-        """Runs the next one that is due until then (None: at any time). False: there is none."""
+    def run_next(self, until, come, horizon=...):
+        """Runs the next one that is due until then (None: at any time), to the horizon (as a rule then). False: there is none."""
         if not self.waiting or (until is not None and self.waiting[0][0] > until):
             return False
-        self.run(self.waiting[0], until, come)
+        self.run(self.waiting[0], until if horizon is ... else horizon, come)
         return True
 
-    def run(self, entry, until, come):
+    def run(self, entry, until, come, ends=False):
+        """ends: its end is waited for."""
         self.waiting.remove(entry)
         due, _, thread = entry
         self.below.append((until, come))
-        work = _work(thread)
+        work, took, told = _work(thread), self.took, self.told
         try:
             if isinstance(thread, threading.Timer):
                 if not thread.finished.is_set() and (left := due - time.monotonic()) > 0:
@@ -111,20 +168,27 @@ class _Later:
             with _silent(vars(thread).get("_cloche_said", ())):
                 _run_in_line(thread)
         except _Parked as e:
-            if e.args and "_cloche_stuck" in vars(thread):
-                raise thread._cloche_stuck.with_traceback(None) from None  # for the second time
-            if e.args:
-                vars(thread).update(work)
-                self.parked.append(thread)
+            if took != self.took:
+                vars(thread).pop("_cloche_stuck", None)
+            else:
+                self.told_then += self.told - told  # what it said itself is no news
+                if e.args and ends and "_cloche_stuck" in vars(thread):
+                    raise thread._cloche_stuck.with_traceback(None) from None  # for the second time
+            vars(thread).update(work)
+            (self.parked if e.args else self.cut).append(thread)
         finally:
             self.below.pop()
 
     def run_this(self, thread):
-        """Runs a thread now that somebody waits for its end."""
+        """Runs a thread now that somebody waits for its end. One that was cut short begins anew: as a rule it is to find that it
+        was told to stop."""
         self.unpark(thread)
+        if thread in self.cut:
+            self.cut.remove(thread)
+            self.add(thread, time.monotonic())
         for entry in self.waiting:
             if entry[2] is thread:
-                return self.run(entry, None, _never)
+                return self.run(entry, None, _never, ends=True)
 
     def unpark(self, thread):
         """Lets a thread that is no daemon begin anew."""
@@ -139,9 +203,10 @@ class _Later:
                 self.unpark(thread)
         # One that runs may run others meanwhile, and start more.
         while entry := next((e for e in self.waiting if not e[2].daemon), None):
-            self.run(entry, None, _never)
+            self.run(entry, None, _never, ends=True)
         if not session:
             self.waiting.clear()
+            self.cut.clear()
 
 
 def _ring(timer):
@@ -188,10 +253,11 @@ def _tapped(tap):
 
 later = _Later()
 sleep = time.sleep
+outside_loop = contextlib.nullcontext  # in which what a thread of an event loop starts is run
 
 
 def _sleep(seconds, /):
-    if later.waiting or later.below:
+    if later.waiting or later.parked or later.below or loops:
         _pass_time(seconds, _never)
     else:
         sleep(seconds)
@@ -201,21 +267,29 @@ _sleep.__name__ = _sleep.__qualname__ = "sleep"
 _sleep.__module__, _sleep.__doc__ = "time", sleep.__doc__
 
 
-def _pass_time(seconds, come):
-    """Lets time go by, in which threads run, until come()."""
+def _pass_time(seconds, come, ends=None):
+    """Lets time go by, in which threads run, until come(). With ends they run on after that."""
+    later.again()
     until = time.monotonic() + seconds
-    while not come() and later.run_next(until, come):
+    horizon, ends = (until, come) if ends is None else (None, ends)
+    while not come() and later.run_next(until, ends, horizon):
+        pass
+    while not come() and not _cut() and (left := until - time.monotonic()) > 0 and _turn(left):
         pass
     if come():
         return
     if later.below:
         horizon = later.below[-1][0]
-        if any(c() for _, c in later.below):
+        if _cut():
             raise _Parked
         if horizon is not None and until > horizon:
             sleep(max(0, horizon - time.monotonic()))
             raise _Parked
     sleep(max(0, until - time.monotonic()))
+
+
+def _cut():
+    return any(come() for _, come in later.below)
 
 
 class lock:
@@ -292,8 +366,13 @@ def _condition_wait(self, timeout=None):
 _notify = threading.Condition.notify
 
 
-def _condition_notify(self, n=1):
+def tell():
+    """There may be something new for the threads that are parked."""
     later.told += 1
+
+
+def _condition_notify(self, n=1):
+    tell()
     _notify(self, n)
 
 
@@ -384,11 +463,12 @@ def _run_in_line(thread):
     threading._active[ident] = thread
     done = True
     try:
-        if context is None:
-            thread.run()
-        else:
-            # A context can be entered once at a time; a thread may be started inside another.
-            context.copy().run(thread.run)
+        with outside_loop(main):
+            if context is None:
+                thread.run()
+            else:
+                # A context can be entered once at a time; a thread may be started inside another.
+                context.copy().run(thread.run)
     except _Parked:
         done = False
         raise
@@ -418,7 +498,7 @@ def _thread_join(self, timeout=None):
         if self.is_alive():
             _wait(None, "a thread that waits for ever", lambda: not self.is_alive())
     else:
-        if vars(self).get("_cloche_told", later.told) != later.told:
+        if self in later.cut or vars(self).get("_cloche_told", later.told) != later.told:
             later.run_this(self)
         _pass_time(max(timeout, 0), lambda: not self.is_alive())
 
@@ -487,7 +567,8 @@ def _executor_class(base, name, module):
             future = _base.Future()
             future.set_running_or_notify_cancel()
             try:
-                result = fn(*args, **kwargs)
+                with outside_loop(threading.current_thread()):
+                    result = fn(*args, **kwargs)
             except (KeyboardInterrupt, SystemExit, MemoryError):
                 raise
             except BaseException as e:
@@ -512,6 +593,20 @@ def _executor_class(base, name, module):
 _base = None
 
 
+def _settling(original):
+    @functools.wraps(original)
+    def settled(self, timeout=None):
+        """Has the loop that the thread runs in bring what the thread waits for."""
+        if loops and not self.done():
+            until = None if timeout is None else time.monotonic() + timeout
+            while not self.done() and _turn(timeout):
+                if until is not None and (timeout := until - time.monotonic()) <= 0:
+                    break
+        return original(self, timeout)
+
+    return settled
+
+
 def install_futures():
     """Replaces the executors of concurrent.futures."""
     global _base
@@ -520,6 +615,8 @@ def install_futures():
     import types
 
     _base = base
+    for name in ("result", "exception"):
+        setattr(base.Future, name, _settling(getattr(base.Future, name)))
     for module, names in (
         ("thread", ("ThreadPoolExecutor",)),
         ("process", ("ProcessPoolExecutor",)),

@@ -126,6 +126,8 @@ def _prepare(name, rest):
         os.environ[key] = value
         if key == "TZ":
             zone.tzset()
+        elif key == "PYTHONPATH":
+            sys.path[1:1] = [path for path in value.split(":") if path and path not in sys.path]
     for path in rest.get("paths") or ():
         sys.path.insert(1, path)
         preload.forget_wheels(path)
@@ -171,6 +173,7 @@ def _run(source, name):
     if source[:1] == "\ufeff":
         source = source[1:]
     linecache.cache[name] = (len(source), None, source.splitlines(True), name)
+    magics.offer(source)
     try:
         parts = _compile(source, name)
     except SyntaxError:

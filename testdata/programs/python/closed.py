@@ -29,6 +29,14 @@ closed(process, os.kill, 1, 9)
 if hasattr(os, "fork"):
     closed(process, os.fork)
 closed("pipes", os.pipe)
+# Whoever can do without a program that is not installed does so.
+for run in (lambda: subprocess.run(["git", "status"]), lambda: os.execvp("git", ["git"]), lambda: os.posix_spawn("/bin/ls", ["ls"], {})):
+    try:
+        run()
+    except FileNotFoundError as e:
+        assert process in str(e), e
+    else:
+        raise AssertionError("a program was found")
 
 closed("network is closed", socket.socket)
 closed("network is closed", socket.create_connection, ("127.0.0.1", 9), timeout=5)
@@ -46,6 +54,12 @@ import ssl
 context = ssl.create_default_context()
 assert context.check_hostname and context.verify_mode is ssl.CERT_REQUIRED
 closed("network is closed", ssl.get_server_certificate, ("example.com", 443))
+from ssl import CERT_NONE, MemoryBIO, OP_NO_SSLv3, Options, PROTOCOL_TLSv1_2, SSL_ERROR_EOF, SSLErrorNumber, SSLObject, SSLSession, SSLSocket
+from ssl import TLSVersion, VERIFY_X509_STRICT, VerifyFlags, VerifyMode
+
+context.verify_flags &= ~VERIFY_X509_STRICT
+context.options |= OP_NO_SSLv3
+assert isinstance(context.verify_flags, VerifyFlags) and context.options == Options.OP_NO_SSLv3
 
 assert os.getuid() == 1000 and os.getlogin() == "user"
 assert socket.gethostname() == "localhost"

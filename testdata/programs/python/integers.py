@@ -310,3 +310,11 @@ table = np.genfromtxt(["1,,3", "4,5,6"], dtype=int, delimiter=",", converters={1
 assert table.dtype == np.int64 and table.tolist() == [[1, -9, 3], [4, 5, 6]], table
 columns = np.genfromtxt(["1 2.5", "3 4.5"], dtype=None, unpack=True)
 assert [column.dtype for column in columns] == [np.int64, float]
+
+# Who asks what a function takes is shown the one that numpy wrote in Python.
+import inspect
+
+for place in (np, np.linalg, np.fft, np.char, np.strings):
+    for name, function in vars(place).items():
+        assert type(getattr(function, "__wrapped__", None)) is not type(np.mean), name
+assert "dtype" in inspect.getfullargspec(np.sum.__wrapped__).args

@@ -47,6 +47,14 @@ async def main():
     asyncio.get_running_loop().call_later(0.01, event.set)
     await event.wait()
 
+    for watch in (asyncio.get_running_loop().add_reader, asyncio.get_running_loop().add_writer):
+        try:
+            watch(0, print)
+        except PermissionError:
+            assert not asyncio.get_running_loop().remove_reader(0)
+        else:
+            raise AssertionError("an input that is given whole is waited for")
+
     for closed in (
         asyncio.open_connection("example.com", 80),
         asyncio.create_subprocess_exec("ls"),

@@ -235,3 +235,22 @@ left = threading.Thread(target=lambda: gate.wait() and print("one that was left"
 gate.clear()
 left.start()
 gate.set()
+
+
+# A daemon that was cut short finds that it was told to stop when it is joined.
+def beat():
+    while not stop.wait(0.02):
+        beats.append(1)
+    ends.append(1)
+
+
+for timeout in (None, 5):
+    beats, ends = [], []
+    stop = threading.Event()
+    beating = threading.Thread(target=beat, daemon=True)
+    beating.start()
+    time.sleep(0.1)
+    assert beats and not ends and beating.is_alive()
+    stop.set()
+    beating.join(timeout)
+    assert ends == [1] and not beating.is_alive()
