@@ -46,10 +46,11 @@ type socket struct {
 	held int64           // of the message that is read or handled, in memory; the reader's own
 
 	// mu guards all below.
-	mu    sync.Mutex
-	run   *execution // the turn that runs
-	stdin *pipe      // its standard input
-	turns sync.WaitGroup
+	mu       sync.Mutex
+	run      *execution // the turn that runs
+	stdin    *pipe      // its standard input
+	stopping bool       // no turn begins any more
+	turns    sync.WaitGroup
 }
 
 // sessionSocket answers GET …/ws.
@@ -113,6 +114,9 @@ func (k *socket) ping() {
 		case <-k.ctx.Done():
 			return
 		case <-quit:
+			k.mu.Lock()
+			k.stopping = true
+			k.mu.Unlock()
 			k.turns.Wait() // the read that waits is ended once the turn has been told
 			quit = nil
 			_ = k.conn.Close(websocket.StatusGoingAway, "the server is stopping")
@@ -267,9 +271,17 @@ func (k *socket) perform(p program, run *execution, stdin *pipe) error {
 		release()
 	}
 	k.mu.Lock()
+	if k.stopping { // who waits for the turns may not be joined
+		k.mu.Unlock()
+		run.cancel(nil)
+		p.over()
+		return errStopping
+	}
 	k.run, k.stdin = run, stdin
+	k.turns.Add(1)
 	k.mu.Unlock()
-	k.turns.Go(func() {
+	go func() {
+		defer k.turns.Done()
 		if err := k.s.start(k.ctx, run, p); err != nil {
 			e, _ := asAPIError(err)
 			_ = k.write(refusal{"refused", e.info()})
@@ -277,7 +289,7 @@ func (k *socket) perform(p program, run *execution, stdin *pipe) error {
 		}
 		go k.s.drive(run, p)
 		k.tell(run)
-	})
+	}()
 	return nil
 }
 
