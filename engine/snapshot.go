@@ -7,6 +7,8 @@ import (
 	"io"
 	"runtime"
 	"sync"
+
+	"github.com/cloche-dev/cloche/engine/durable"
 )
 
 // ErrSnapshot is wrapped by what is wrong with a snapshot: it was changed or cut, belongs to another deployment, another
@@ -235,6 +237,19 @@ func (sn *Snapshot) WriteTo(w io.Writer) (int64, error) {
 		return n, fmt.Errorf("write a snapshot: %w", err)
 	}
 	return n, nil
+}
+
+// WriteFile writes the snapshot to a file that only its owner can read. It is there as a whole or not at all,
+// whatever happens meanwhile: it is written under another name, made permanent and renamed.
+func (sn *Snapshot) WriteFile(name string) error {
+	err := durable.Write(name, func(w io.Writer) error {
+		_, err := sn.WriteTo(w)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("write a snapshot file: %w", err)
+	}
+	return nil
 }
 
 // ReadSnapshot reads what WriteTo wrote, and nothing after it may follow. It is checked in full before any of it is

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cloche-dev/cloche/engine/durable"
 	"github.com/cloche-dev/cloche/engine/memimage"
 	"github.com/cloche-dev/cloche/runtimes"
 )
@@ -86,17 +87,11 @@ func (s *store) scan() error {
 		return err
 	}
 	for _, e := range entries {
-		name := e.Name()
-		if id, ok := strings.CutSuffix(name, turnSuffix); ok && sessionID.MatchString(id) {
+		if id, ok := strings.CutSuffix(e.Name(), turnSuffix); ok && sessionID.MatchString(id) {
 			s.known[id] = nil
 		}
-		if strings.HasPrefix(name, tempPrefix) {
-			if err := os.Remove(filepath.Join(s.dir, name)); err != nil {
-				return err
-			}
-		}
 	}
-	return nil
+	return durable.Clean(s.dir)
 }
 
 func (s *store) turnFile(id string) string { return filepath.Join(s.dir, id+turnSuffix) }
@@ -187,7 +182,7 @@ func (s *Session) write(to *store) error {
 	if h.Session.SameFiles {
 		part.files = nil
 	}
-	err = writeDurably(to.turnFile(s.id), func(w io.Writer) error {
+	err = durable.Write(to.turnFile(s.id), func(w io.Writer) error {
 		_, err := h.write(w, key, &part, s.base.st.vm.Memory)
 		return err
 	})
@@ -199,7 +194,7 @@ func (s *Session) write(to *store) error {
 func (s *Session) rebase(to *store, key []byte, now *state) error {
 	next := &saved{number: s.bases + 1, st: now.copy()}
 	sum := sha256.New()
-	err := writeDurably(to.baseFile(s.id, next.number), func(w io.Writer) error {
+	err := durable.Write(to.baseFile(s.id, next.number), func(w io.Writer) error {
 		_, err := headerOf(s.sb.lang.ID, s.sb.opts, now).write(io.MultiWriter(w, sum), key, now, nil)
 		return err
 	})

@@ -26,8 +26,8 @@ type Config struct {
 	// Stored says that the engine has a store: sessions are left to it when the server ends, and [Server.Prepare] offers
 	// those of an earlier process again.
 	Stored bool
-	// SnapshotDir is a folder in which snapshots outlive the process. It is made if it is missing, and must be the user's
-	// alone: it holds all that guests hold. Empty: they do not.
+	// SnapshotDir is a folder in which snapshots outlive the process. It is made if it is missing, is one server's at a time, and must
+	// be the user's alone: it holds all that guests hold. Empty: they do not.
 	SnapshotDir string
 	// Keys are who may use the server; names and hashes are unique.
 	Keys []*Key

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/cloche-dev/cloche/engine"
+	"github.com/cloche-dev/cloche/engine/durable"
 )
 
 // With Config.SnapshotDir, a snapshot is two files there: ID.cloche, the engine's, and ID.json, what the server
@@ -60,7 +62,10 @@ func (r *snapshots) write(sn *snapshot) error {
 	}
 	b, err := json.Marshal(storedSnapshot{Key: sn.key.Name, Info: sn.info})
 	if err == nil {
-		err = os.WriteFile(r.about(sn.info.ID), b, 0o600)
+		err = durable.Write(r.about(sn.info.ID), func(w io.Writer) error {
+			_, err := w.Write(b)
+			return err
+		})
 	}
 	if err != nil {
 		return errors.Join(err, r.forget(sn))
@@ -84,7 +89,8 @@ func (r *snapshots) forget(sn *snapshot) error {
 	return errors.Join(errs...)
 }
 
-// open makes the folder, and finds the snapshots of earlier processes. Those whose key is gone stay there.
+// open makes the folder, finds the snapshots of earlier processes, and removes what they left half written or half removed. Those
+// whose key is gone stay there.
 func (r *snapshots) open(dir string, keys keyring, log *slog.Logger) error {
 	if dir == "" {
 		return nil
@@ -97,7 +103,19 @@ func (r *snapshots) open(dir string, keys keyring, log *slog.Logger) error {
 		return fmt.Errorf("folder of snapshots: %w", err)
 	}
 	r.dir = dir
+	if err := durable.Clean(dir); err != nil {
+		return fmt.Errorf("folder of snapshots: %w", err)
+	}
+	named := map[string]bool{}
 	for _, e := range entries {
+		named[e.Name()] = true
+	}
+	for _, e := range entries {
+		if id, ok := strings.CutSuffix(e.Name(), snapshotSuffix); ok && snapshotID.MatchString(id) && !named[id+aboutSuffix] {
+			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
+				return fmt.Errorf("folder of snapshots: %w", err)
+			}
+		}
 		id, ok := strings.CutSuffix(e.Name(), aboutSuffix)
 		if !ok || !snapshotID.MatchString(id) {
 			continue

@@ -2,6 +2,10 @@ package web_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/cloche-dev/cloche/engine"
@@ -69,4 +73,28 @@ func TestSessionsOutliveTheProcess(t *testing.T) {
 		s.key = otherKey
 		s.do("GET", kept, nil).mustFail(404, "not_found", "session")
 	})
+}
+
+// TestUnfinishedSnapshots: what a process left half written or half removed when it was killed is gone with the next one.
+func TestUnfinishedSnapshots(t *testing.T) {
+	dir := t.TempDir() + "/store"
+	life(t, dir, func(*server) {})
+	half, others := "snap_"+strings.Repeat("a", 26)+".cloche", "notes.txt"
+	for _, name := range []string{half, ".writing-123", others} {
+		if err := os.WriteFile(filepath.Join(dir, "snapshots", name), []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var whole web.SnapshotInfo
+	life(t, dir, func(s *server) {
+		s.do("POST", s.session(object{"language": "javascript"})+"/snapshots", object{}).must(201, &whole)
+	})
+	var names []string
+	entries, err := os.ReadDir(filepath.Join(dir, "snapshots"))
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if want := []string{others, whole.ID + ".cloche", whole.ID + ".json"}; err != nil || !slices.Equal(names, want) {
+		t.Errorf("%v (%v), want %v", names, err, want)
+	}
 }

@@ -1,31 +1,21 @@
-package engine
+// Package durable writes files that are there as a whole or not at all, whatever becomes of the process or the machine
+// meanwhile.
+package durable
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 )
-
-// WriteFile writes the snapshot to a file that only its owner can read. It is there as a whole or not at all,
-// whatever happens meanwhile: it is written under another name, made permanent and renamed.
-func (sn *Snapshot) WriteFile(name string) error {
-	err := writeDurably(name, func(w io.Writer) error {
-		_, err := sn.WriteTo(w)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("write a snapshot file: %w", err)
-	}
-	return nil
-}
 
 // tempPrefix begins the names of files that are being written.
 const tempPrefix = ".writing-"
 
-// writeDurably puts what write writes in the place of the named file.
-func writeDurably(name string, write func(io.Writer) error) (err error) {
+// Write puts what write writes in the place of the named file, which only its owner can read. It is written under another
+// name, made permanent and renamed.
+func Write(name string, write func(io.Writer) error) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(name), tempPrefix) // of mode 0600
 	if err != nil {
 		return err
@@ -55,4 +45,18 @@ func syncFolder(name string) error {
 		return err
 	}
 	return errors.Join(d.Sync(), d.Close())
+}
+
+// Clean removes from a folder what a process left there that was ended while it wrote. Nobody may be writing into the folder.
+func Clean(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), tempPrefix) {
+			err = errors.Join(err, os.Remove(filepath.Join(dir, e.Name())))
+		}
+	}
+	return err
 }
