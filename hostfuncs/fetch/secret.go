@@ -168,16 +168,19 @@ func within64(encoding *base64.Encoding, text string, before int) string {
 	return coded[(8*before+5)/6 : bits/6]
 }
 
-// hide puts stars over what is in b.
-func (m *mask) hide(b []byte) {
+// hide puts stars over what is in b: all of it, where texts overlap.
+func (m *mask) hide(b []byte) { m.copyStars(b, bytes.Clone(b)) }
+
+// copyStars puts stars in to where texts are in from, which is as long.
+func (m *mask) copyStars(to, from []byte) {
 	for _, t := range m.texts {
-		for at := 0; ; {
-			i := bytes.Index(b[at:], t)
+		for at := 0; ; at++ {
+			i := bytes.Index(from[at:], t)
 			if i < 0 {
 				break
 			}
-			stars(b[at+i:][:len(t)])
-			at += i + len(t)
+			at += i
+			stars(to[at:][:len(t)])
 		}
 	}
 }
@@ -223,8 +226,9 @@ type maskReader struct {
 	*mask
 	from  io.Reader
 	chunk []byte
-	buf   []byte // masked up to clear
-	clear int
+	buf   []byte // as it was read, and not handed on
+	shown []byte // the same with stars
+	clear int    // bytes of it that may be handed on
 	err   error
 }
 
@@ -234,11 +238,11 @@ func (r *maskReader) Read(p []byte) (int, error) {
 			return 0, r.err
 		}
 		n, err := r.from.Read(r.chunk)
-		r.buf = append(r.buf, r.chunk[:n]...)
+		r.buf, r.shown = append(r.buf, r.chunk[:n]...), append(r.shown, r.chunk[:n]...)
 		r.err = err
-		r.hide(r.buf)
+		r.copyStars(r.shown, r.buf)
 		r.clear = len(r.buf)
-		end := r.buf[len(r.buf)-r.started(r.buf):]
+		end := r.shown[len(r.buf)-r.started(r.buf):]
 		switch {
 		case err != io.EOF: // more comes, or what is missing was cut off
 			r.clear -= len(end)
@@ -246,8 +250,8 @@ func (r *maskReader) Read(p []byte) (int, error) {
 			stars(end)
 		}
 	}
-	n := copy(p, r.buf[:r.clear])
-	r.buf, r.clear = r.buf[:copy(r.buf, r.buf[n:])], r.clear-n
+	n := copy(p, r.shown[:r.clear])
+	r.buf, r.shown, r.clear = r.buf[:copy(r.buf, r.buf[n:])], r.shown[:copy(r.shown, r.shown[n:])], r.clear-n
 	return n, nil
 }
 
