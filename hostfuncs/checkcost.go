@@ -26,6 +26,7 @@ const (
 	maxCheckDepth = 1000
 	stepCost      = 16
 	choiceCost    = 128 // where errors are kept until the last choice fails, too
+	numberCost    = 64  // of a number that is compared, which is a fraction of large integers then
 )
 
 var errCheckCost = errors.New("to check these arguments by the schema takes too long")
@@ -188,6 +189,14 @@ func (c *checkCost) own(s map[string]any, value any) int {
 		n += len(list)*stepCost + sizeOf(list)
 	}
 	switch v := value.(type) {
+	case float64:
+		list, _ := s["enum"].([]any)
+		n += numberCost * len(list)
+		for _, k := range []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "const"} {
+			if s[k] != nil {
+				n += numberCost
+			}
+		}
 	case string:
 		if text, ok := s["pattern"].(string); ok {
 			n += len(v) * c.patterns[text]

@@ -2,10 +2,12 @@ package hostfuncs
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 )
 
 // checked holds arguments against a schema.
@@ -46,6 +48,7 @@ func TestHostileSchemas(t *testing.T) {
 		{`{"properties":{"a":{"$id":"x","allOf":[{"$ref":"#"}]}}}`, `{"a":1}`, "not supported"},
 		{`{"$anchor":"a","allOf":[{"$ref":"#a"}]}`, `{}`, "not a path"},
 		{`{"$id":"http://example.com/x","allOf":[{"$ref":"http://example.com/x"}]}`, `{}`, "not a path"},
+		{`{"properties":{"a":{"items":{"minimum":1e-300,"maximum":1e300}}}}`, `{"a":[1e99` + strings.Repeat(",1e99", 600_000) + `]}`, errCheckCost.Error()},
 		// What is usual.
 		{`{"properties":{"a":{"$ref":"#"},"b":{"type":"integer"}}}`, deep, "cannot be a number"},
 		{`{"properties":{"a":{"anyOf":[{"type":"integer"},{"$ref":"#"}]}}}`, deep, ""},
@@ -80,4 +83,109 @@ func TestHostileDeclarations(t *testing.T) {
 	if err != nil || len(text) > 8*maxTypes {
 		t.Errorf("%d bytes, %v", len(text), err)
 	}
+}
+
+// chooser makes choices out of bytes.
+type chooser []byte
+
+func (c *chooser) next(n int) int {
+	if len(*c) == 0 {
+		return 0
+	}
+	v := int((*c)[0]) % n
+	*c = (*c)[1:]
+	return v
+}
+
+// schema is one that is nested up to depth, with references to all of its parts.
+func (c *chooser) schema(depth int) any {
+	if depth == 0 || len(*c) == 0 {
+		return c.next(8) != 1
+	}
+	s := map[string]any{}
+	for range 1 + c.next(3) {
+		several := func() (list []any) {
+			for range 1 + c.next(4) {
+				list = append(list, c.schema(depth-1))
+			}
+			return list
+		}
+		named := func() map[string]any {
+			m := map[string]any{}
+			for range 1 + c.next(3) {
+				m[c.name()] = c.schema(depth - 1)
+			}
+			return m
+		}
+		keywords := []string{
+			"$ref", "allOf", "anyOf", "oneOf", "prefixItems", "properties", "patternProperties", "dependentSchemas", "enum", "uniqueItems", "minimum",
+			"not", "if", "then", "else", "items", "contains", "additionalProperties", "propertyNames", "unevaluatedProperties", "unevaluatedItems",
+		}
+		switch k := keywords[c.next(len(keywords))]; k {
+		case "$ref":
+			s[k] = []string{"#", "#/$defs/a", "#/$defs/b", "#/$defs/c"}[c.next(4)]
+		case "allOf", "anyOf", "oneOf", "prefixItems":
+			s[k] = several()
+		case "properties", "patternProperties", "dependentSchemas":
+			s[k] = named()
+		case "enum":
+			s[k] = []any{c.value(2), c.value(2)}
+		case "uniqueItems":
+			s[k] = true
+		case "minimum":
+			s[k] = 1
+		default:
+			s[k] = c.schema(depth - 1)
+		}
+	}
+	return s
+}
+
+func (c *chooser) name() string { return string(rune('a' + c.next(3))) }
+
+// value is one that is nested up to depth.
+func (c *chooser) value(depth int) any {
+	if depth == 0 || len(*c) == 0 {
+		return []any{1.0, "a", nil, 1e99}[c.next(4)]
+	}
+	switch c.next(3) {
+	case 0:
+		object := map[string]any{}
+		for range c.next(4) {
+			object[c.name()] = c.value(depth - 1)
+		}
+		return object
+	case 1:
+		var list []any
+		for range c.next(20) {
+			list = append(list, c.value(depth-1))
+		}
+		return list
+	}
+	return c.value(0)
+}
+
+// FuzzSchemas: whatever a schema refers to, what is let through is checked in little time, and what is small and refers to nothing is let
+// through.
+func FuzzSchemas(f *testing.F) {
+	for _, seed := range []string{"", "\x02\x00\x01\x01\x02\x03\x00\x01", "abcdefghijklmnopqrstuvwxyz", "\x01\x02\x02\x01\x00\x02\x00\x01\x00\x02\x00\x01\x05\x02\x00\x01\x02"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, choices []byte) {
+		c := chooser(choices[:min(len(choices), 300)])
+		schema := map[string]any{
+			"type": "object", "$defs": map[string]any{"a": c.schema(3), "b": c.schema(3), "c": c.schema(3)},
+			"allOf": []any{c.schema(4)}, "properties": map[string]any{"a": c.schema(4), "b": c.schema(4)},
+		}
+		text, _ := json.Marshal(schema)
+		arguments, _ := json.Marshal(map[string]any{"a": c.value(5), "b": c.value(5)})
+		begun := time.Now()
+		err := checked(string(text), string(arguments))
+		if took := time.Since(begun); took > 5*time.Second {
+			t.Errorf("%s, %s: %v", text, arguments, took)
+		}
+		if errors.Is(err, errCheckCost) && !strings.Contains(string(text), "$ref") && len(text) < 2000 && len(arguments) < 500 {
+			t.Errorf("%s, %s: %v", text, arguments, err)
+		}
+	})
 }

@@ -1,6 +1,7 @@
 package js
 
 import (
+	"slices"
 	"sync"
 
 	"golang.org/x/text/collate"
@@ -18,8 +19,23 @@ type collation struct {
 // so their number is bounded.
 var collators sync.Map // collation -> *sync.Pool of *collate.Collator
 
-// matcher finds the locale whose order a language uses; most use the root's.
-var matcher = language.NewMatcher(collate.Supported())
+// Matchers find the locale whose order a language uses; most use the root's. An order besides the usual one, such as that of a German phone
+// book, is for who asks for it.
+var (
+	usual        = slices.DeleteFunc(collate.Supported(), func(t language.Tag) bool { return len(t.Extensions()) > 0 })
+	usualMatcher = language.NewMatcher(usual)
+	matcher      = language.NewMatcher(collate.Supported())
+)
+
+// orderOf is the locale whose order a language uses.
+func orderOf(tag language.Tag) language.Tag {
+	if tag.TypeForKey("co") == "" {
+		_, i, _ := usualMatcher.Match(tag)
+		return usual[i]
+	}
+	_, i, _ := matcher.Match(tag)
+	return collate.Supported()[i]
+}
 
 func collatorsOf(c collation) *sync.Pool {
 	if p, ok := collators.Load(c); ok {
@@ -29,8 +45,7 @@ func collatorsOf(c collation) *sync.Pool {
 	if err != nil {
 		tag = language.AmericanEnglish
 	}
-	_, i, _ := matcher.Match(tag)
-	found := collate.Supported()[i]
+	found := orderOf(tag)
 	if c.tag != found.String() {
 		c.tag = found.String()
 		return collatorsOf(c)

@@ -34,3 +34,4 @@ console.log(out.join('\n'));
     console.log(l, f.format(d), "|", f.format(bc), "|", f.formatToParts(d).map((p) => p.type).join(), f.resolvedOptions().era);
   }
 }
+console.log(["az", "ä", "ad"].sort(new Intl.Collator("de").compare), ["az", "ä", "ad"].sort(new Intl.Collator("sv").compare), ["中", "國"].sort(new Intl.Collator("zh-Hant").compare));
