@@ -10,7 +10,7 @@ import (
 )
 
 // TestPackages adds packages from a folder in place of PyPI: what they need comes along, what is linked in already does not,
-// and what has compiled parts is refused.
+// and what has compiled parts is refused, or an older version of it taken where something else needs it.
 func TestPackages(t *testing.T) {
 	eng := testEngine(t)
 	dir := t.TempDir()
@@ -22,6 +22,14 @@ func TestPackages(t *testing.T) {
 	})
 	wheeltest.Write(t, dir, "clochetest_below", "py3-none-any", "", map[string]string{"clochetest_below.py": "value = 41\n"})
 	wheeltest.Write(t, dir, "clochetest_native", "cp39-abi3-manylinux_2_17_x86_64", "", map[string]string{"clochetest_native.abi3.so": "\x7fELF"})
+	// What needs one that newer versions of have compiled parts, and others on other systems.
+	wheeltest.Write(t, dir, "clochetest_chooses", "py3-none-any", "Requires-Dist: clochetest-turned\nRequires-Dist: clochetest-absent; sys_platform != 'wasi'\n"+
+		"Requires-Dist: clochetest-absent; python_version < '3.15' or platform_machine == 'x86_64'\n", map[string]string{"clochetest_chooses.py": "from clochetest_turned import version"})
+	wheeltest.Write(t, dir, "clochetest_turned", "py3-none-any", "", map[string]string{"clochetest_turned.py": "version = 1"})
+	for _, version := range []string{"2.0", "3.0"} {
+		wheeltest.WriteVersion(t, dir, "clochetest_turned", version, "py3-none-linux_x86_64", "", map[string]string{"clochetest_turned.py": "version = " + version[:1]})
+	}
+	wheeltest.Write(t, dir, "clochetest_insists", "py3-none-any", "Requires-Dist: clochetest-turned>1\n", nil)
 	t.Setenv("PIP_NO_INDEX", "1")
 	t.Setenv("PIP_FIND_LINKS", dir)
 	cache, err := runtimes.DefaultCacheDir()
@@ -47,6 +55,11 @@ except OSError as e: print(type(e).__name__)`,
 		t.Errorf("packages %+v, %v", list, err)
 	}
 
+	res = ok(t, engine.Job{Packages: []string{"clochetest-chooses"}, Code: "import clochetest_chooses\nprint(clochetest_chooses.version)"})
+	if res.Stdout != "1\n" {
+		t.Errorf("version %s, want 1", res.Stdout)
+	}
+
 	// Other sandboxes do not have them.
 	res = run(t, engine.Job{Code: "import clochetest_top"})
 	if res.Error == nil || res.Error.Name != "ModuleNotFoundError" || !strings.Contains(res.Error.Hint, "cloche run --package clochetest_top") {
@@ -54,6 +67,8 @@ except OSError as e: print(type(e).__name__)`,
 	}
 	for _, tt := range []struct{ requirement, want string }{
 		{"clochetest-native", "has no wheel without compiled parts"},
+		{"clochetest-turned", "clochetest_turned has no wheel without compiled parts that would do"},
+		{"clochetest-insists", "clochetest_turned (which clochetest_insists needs) has no wheel without compiled parts"},
 		{"clochetest-absent", "clochetest-absent"},
 		{"-r /etc/passwd", "it must be a name"},
 		{"--index-url=http://x", "it must be a name"},

@@ -89,7 +89,7 @@ func AddPackages(ctx context.Context, c *runtimes.Cache, requirements []string, 
 	if err != nil {
 		return nil, err
 	}
-	key := runtimes.Key(append([]string{"1", filepath.Base(base)}, sorted...)...)
+	key := runtimes.Key(append([]string{"2", filepath.Base(base)}, sorted...)...)
 	// A name of its own: of entries with one name the cache keeps a few only.
 	dir, err := c.Ensure(ctx, runtimes.Entry{
 		Name: "packages-" + key[:12], Key: key, Hot: []string{siteList, sitePackages},
@@ -168,11 +168,33 @@ type pip struct {
 	wheels string
 }
 
-// start is how it is started: without the host's packages, variables and folders.
+// start is how it is started: without the host's packages, variables and folders. Requirements that hold for some systems only are
+// weighed for the guest's (its Python answers the same to packaging.markers), and wheels may be looked for that another system takes.
 const start = `import sys
 sys.path.insert(0, sys.argv.pop(1))
+from pip._internal.cli import cmdoptions
 from pip._internal.cli.main import main
+from pip._vendor.packaging import markers
+host = markers.default_environment
+markers.default_environment = lambda: dict(
+    host(),
+    implementation_name="cpython",
+    implementation_version="3.15.0",
+    os_name="posix",
+    platform_machine="wasm32",
+    platform_python_implementation="CPython",
+    platform_release="0.0.0",
+    platform_system="wasi",
+    platform_version="0.0.0",
+    python_full_version="3.15.0",
+    python_version="3.15",
+    sys_platform="wasi",
+)
+cmdoptions.check_dist_restriction = lambda *args, **kwargs: None
 sys.exit(main())`
+
+// pure are the options by which pip takes wheels without compiled parts only.
+var pure = []string{"--platform", "any", "--implementation", "py", "--abi", "none", "--python-version", "3.15"}
 
 func newPip(ctx context.Context, base, tmp string) (*pip, error) {
 	command, err := runtimes.FindClient(ctx, "pypi")
@@ -241,37 +263,94 @@ func (p *pip) run(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// resolve finds what is to be added for the requirements, as name==version.
+// resolve finds what is to be added for the requirements, as name==version. What is asked for comes in its newest version; what that needs
+// comes in an older one if newer ones have compiled parts.
 func (p *pip) resolve(ctx context.Context, requirements []string) ([]string, error) {
-	report := filepath.Join(p.work, "report.json")
-	args := []string{"install", "--dry-run", "--quiet", "--no-input", "--disable-pip-version-check", "--only-binary", ":all:", "--report", report, "--"}
-	if err := p.run(ctx, append(args, requirements...)...); err != nil {
-		return nil, err
-	}
-	b, err := os.ReadFile(report)
+	found, err := p.report(ctx, requirements)
 	if err != nil {
 		return nil, err
 	}
-	var r struct {
-		Install []struct {
-			Metadata struct{ Name, Version string }
+	if compiled := found.compiled(); len(compiled) > 0 {
+		newest := filepath.Join(p.work, "newest.txt")
+		if err := os.WriteFile(newest, []byte(strings.Join(found.pins(true), "\n")), 0o600); err != nil {
+			return nil, err
 		}
+		without, err := p.report(ctx, requirements, slices.Concat(pure, []string{"--constraint", newest})...)
+		if err != nil {
+			return nil, fmt.Errorf("%s has no wheel without compiled parts that would do: %w", strings.Join(compiled, ", "), err)
+		}
+		found = without
 	}
-	if err := json.Unmarshal(b, &r); err != nil {
-		return nil, fmt.Errorf("pip's report: %w", err)
-	}
-	var pins []string
-	for _, i := range r.Install {
-		pins = append(pins, i.Metadata.Name+"=="+i.Metadata.Version)
-	}
+	pins := found.pins(false)
 	return pins, CheckPackages(pins)
 }
 
+// A report is what pip says that it would install.
+type report struct {
+	Install []struct {
+		Requested bool
+		Metadata  struct {
+			Name, Version string
+			RequiresDist  []string `json:"requires_dist"`
+		}
+		DownloadInfo struct{ URL string } `json:"download_info"`
+	}
+}
+
+func (p *pip) report(ctx context.Context, requirements []string, options ...string) (report, error) {
+	var r report
+	file := filepath.Join(p.work, "report.json")
+	args := []string{"install", "--dry-run", "--quiet", "--no-input", "--disable-pip-version-check", "--only-binary", ":all:", "--report", file}
+	if err := p.run(ctx, slices.Concat(args, options, []string{"--"}, requirements)...); err != nil {
+		return r, err
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return r, err
+	}
+	if err := json.Unmarshal(b, &r); err != nil {
+		return r, fmt.Errorf("pip's report: %w", err)
+	}
+	return r, nil
+}
+
+// pins are the versions, of all that would be installed or of what was asked for.
+func (r report) pins(requested bool) []string {
+	var pins []string
+	for _, i := range r.Install {
+		if i.Requested || !requested {
+			pins = append(pins, i.Metadata.Name+"=="+i.Metadata.Version)
+		}
+	}
+	return pins
+}
+
+// compiled are the packages whose wheels have compiled parts, each with one that needs it.
+func (r report) compiled() []string {
+	var compiled []string
+	for _, i := range r.Install {
+		if strings.HasSuffix(i.DownloadInfo.URL, "-none-any.whl") {
+			continue
+		}
+		name := i.Metadata.Name
+		for _, other := range r.Install {
+			if slices.ContainsFunc(other.Metadata.RequiresDist, func(d string) bool { return normal(leadingName.FindString(d)) == normal(name) }) {
+				name += " (which " + other.Metadata.Name + " needs)"
+				break
+			}
+		}
+		compiled = append(compiled, name)
+	}
+	return compiled
+}
+
+// leadingName is the name that a requirement begins with.
+var leadingName = regexp.MustCompile(`^[A-Za-z0-9._-]+`)
+
 // download gets the wheels. A package that has none without compiled parts is an error, in which pip names it.
 func (p *pip) download(ctx context.Context, pins []string) ([]Package, error) {
-	args := []string{"download", "--no-deps", "--quiet", "--no-input", "--disable-pip-version-check", "--only-binary", ":all:",
-		"--platform", "any", "--implementation", "py", "--abi", "none", "--python-version", "3.15", "--dest", p.wheels, "--"}
-	if err := p.run(ctx, append(args, pins...)...); err != nil {
+	args := []string{"download", "--no-deps", "--quiet", "--no-input", "--disable-pip-version-check", "--only-binary", ":all:", "--dest", p.wheels}
+	if err := p.run(ctx, slices.Concat(args, pure, []string{"--"}, pins)...); err != nil {
 		return nil, fmt.Errorf("a package has no wheel without compiled parts, or cannot be downloaded: %w", err)
 	}
 	files, err := os.ReadDir(p.wheels)

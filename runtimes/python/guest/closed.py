@@ -66,6 +66,18 @@ def install_os():
 
     os.pipe, os.pipe2 = pipe, pipe2
 
+    def dup(fd, /):
+        if fd in (0, 1, 2):  # which can be opened by name; another would not be where this one is in its file
+            return os.open(("/dev/stdin", "/dev/stdout", "/dev/stderr")[fd], os.O_WRONLY if fd else os.O_RDONLY)
+        os.fstat(fd)  # or its error
+        raise OSError(errno.ENOTSUP, "a file has one descriptor in this sandbox")
+
+    def dup2(fd, fd2, inheritable=True):
+        os.fstat(fd)
+        raise OSError(errno.ENOTSUP, "a file has one descriptor in this sandbox")
+
+    os.dup, os.dup2 = dup, dup2
+
     # Modules that see os.fork also expect this one.
     os.register_at_fork = lambda *, before=None, after_in_child=None, after_in_parent=None: None
 

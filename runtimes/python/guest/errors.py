@@ -325,7 +325,7 @@ _LEFT_OUT = {
 # Packages whose names are not those of their modules.
 _PACKAGES = {
     "barcode": "python-barcode", "imblearn": "imbalanced-learn", "odf": "odfpy", "docx": "python-docx", "dotenv": "python-dotenv", "git": "GitPython", "jwt": "PyJWT",
-    "pkg_resources": "setuptools", "pptx": "python-pptx", "ruamel": "ruamel.yaml", "slugify": "python-slugify",
+    "pkg_resources": "setuptools", "pydantic": "'pydantic<2'", "pptx": "python-pptx", "ruamel": "ruamel.yaml", "slugify": "python-slugify",
 }  # fmt: skip
 
 
@@ -333,7 +333,7 @@ _PACKAGES = {
 _COMPILED = frozenset(
     "torch tensorflow keras xgboost lightgbm catboost polars pyarrow fastparquet duckdb cv2 skimage fitz ujson orjson"
     " tkinter turtle pygame psutil numba cupy jax spacy gensim shapely geopandas h5py tables pymysql psycopg2 skimage dash"
-    " pydantic aiohttp cryptography bcrypt playwright tiktoken tokenizers sentencepiece umap zstandard lz4 brotli gmpy2 ortools"
+    " aiohttp cryptography bcrypt playwright tiktoken tokenizers sentencepiece umap zstandard lz4 brotli gmpy2 ortools"
     " cvxpy igraph pygraphviz pyodbc MySQLdb asyncpg librosa soundfile onnxruntime jpype pyaudio transformers wordcloud Levenshtein rapidfuzz netCDF4 rasterio prophet".split()
 )
 
@@ -385,6 +385,8 @@ def _os_hint(error):
         return _style_hint(re.match(r"'([^']*)'", words(error))[1])
     if n == errno.ENETUNREACH or "network is closed" in str(error):
         return _network_hint(error)
+    if "has one descriptor" in str(error):
+        return "Redirect sys.stdout and sys.stderr (contextlib.redirect_stdout) in place of descriptors: pytest.main(['--capture=sys']) does so."
     if "processes are not available" in str(error):
         program = re.search(r"tried to start \W*([\w.-]+)", str(error))
         advice = _PROGRAMS.get(program[1], "") if program else ""

@@ -14,14 +14,20 @@ import (
 // Write writes a wheel of version 1.0 into dir. tag is what it can be installed for ("py3-none-any"), requires is lines of its METADATA.
 func Write(t *testing.T, dir, name, tag, requires string, files map[string]string) {
 	t.Helper()
-	f, err := os.Create(filepath.Join(dir, name+"-1.0-"+tag+".whl"))
+	WriteVersion(t, dir, name, "1.0", tag, requires, files)
+}
+
+// WriteVersion is [Write] for another version.
+func WriteVersion(t *testing.T, dir, name, version, tag, requires string, files map[string]string) {
+	t.Helper()
+	f, err := os.Create(filepath.Join(dir, name+"-"+version+"-"+tag+".whl"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	info := name + "-1.0.dist-info/"
+	info := name + "-" + version + ".dist-info/"
 	all := fstest.MapFS{
-		info + "METADATA": {Data: []byte("Metadata-Version: 2.1\nName: " + name + "\nVersion: 1.0\n" + requires)},
+		info + "METADATA": {Data: []byte("Metadata-Version: 2.1\nName: " + name + "\nVersion: " + version + "\n" + requires)},
 		info + "WHEEL":    {Data: []byte("Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: " + tag + "\n")},
 		info + "RECORD":   {},
 	}

@@ -1,4 +1,5 @@
 # What a sandbox does not have is an OSError that says so, at once.
+# stdout: said twice
 import os
 import socket
 import subprocess
@@ -29,6 +30,13 @@ closed(process, os.kill, 1, 9)
 if hasattr(os, "fork"):
     closed(process, os.fork)
 closed("pipes", os.pipe)
+with open("one", "w") as f:
+    closed("one descriptor", os.dup, f.fileno())
+    closed("one descriptor", os.dup2, f.fileno(), 1)
+closed("Bad file descriptor", os.dup, 99)
+second = os.dup(1)
+assert second > 2 and os.write(second, b"said twice\n") == 11
+os.close(second)
 # Whoever can do without a program that is not installed does so.
 for run in (lambda: subprocess.run(["git", "status"]), lambda: os.execvp("git", ["git"]), lambda: os.posix_spawn("/bin/ls", ["ls"], {})):
     try:
