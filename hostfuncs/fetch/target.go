@@ -24,7 +24,7 @@ type target struct {
 	query string
 }
 
-// maxURL bounds a URL in bytes.
+// maxURL bounds a URL in bytes, as it came and as it is sent.
 const maxURL = 8192
 
 // parseTarget reads an absolute URL. It is the sole boundary between a program's text and a target: it refuses whatever
@@ -32,7 +32,7 @@ const maxURL = 8192
 func parseTarget(text string) (target, error) {
 	var t target
 	if len(text) > maxURL {
-		return t, fmt.Errorf("a URL of %d bytes is longer than %d", len(text), maxURL)
+		return t, tooLong(len(text))
 	}
 	for i := range len(text) {
 		if c := text[i]; c <= ' ' || c == 0x7f || c == '\\' {
@@ -65,8 +65,13 @@ func parseTarget(text string) (target, error) {
 		return t, err
 	}
 	t.path = escapePath(cleanPath(path))
+	if n := len(t.String()); n > maxURL {
+		return target{}, tooLong(n)
+	}
 	return t, nil
 }
+
+func tooLong(n int) error { return fmt.Errorf("a URL of %d bytes is longer than %d", n, maxURL) }
 
 // escapePath escapes what may not stand in a path as it is (RFC 3986, pchar), so that nobody on the way has reason to
 // escape the path anew.

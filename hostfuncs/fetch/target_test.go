@@ -82,6 +82,7 @@ func TestParseTarget(t *testing.T) {
 		{"http://a..b/", "", "is no host name"},
 		{"http://" + strings.Repeat("a", 64) + "/", "", "is no host name"},
 		{"http://h/" + strings.Repeat("a", maxURL), "", "longer than 8192"},
+		{"http://h/" + strings.Repeat("<", maxURL/2), "", "a URL of 12297 bytes is longer than 8192"}, // once it is escaped
 	}
 	for _, tt := range tests {
 		got, err := parseTarget(tt.url)

@@ -67,9 +67,12 @@ def fuzz(target, seconds, flags, folder):
          "-test.fuzzminimizetime", "20x", "-test.fuzzcachedir", cache],
         cwd=package, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     done = re.findall(r"execs: (\d+)", ran.stdout)
-    if ran.returncode != 0 or not done:
+    # On a busy machine Go may take the end of the time for a failure (golang/go#75804), of which there is no input.
+    late = re.search(r"^--- FAIL: .*\n    context deadline exceeded\nFAIL\n", ran.stdout, re.M)
+    failed = ran.returncode != 0 and not late
+    if failed or not done:
         sys.stdout.write(ran.stdout)
-    return round(children() - before), int(done[-1]) if done else 0, ran.returncode != 0
+    return round(children() - before), int(done[-1]) if done else 0, failed
 
 
 def main():
