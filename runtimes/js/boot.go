@@ -110,7 +110,7 @@ var guestFiles embed.FS
 // guestOrder is the order in which guest/*.js run; each builds on those before.
 var guestOrder = []string{
 	"core.js", "language.js", "dates.js", "regexp.js", "inspect.js", "errors.js", "messages.js", "console.js", "timers.js", "events.js", "encoding.js", "buffer.js", "web.js",
-	"urlhost.js", "url.js", "nodeurl.js", "clone.js", "locales.js", "intl.js", "path.js", "util.js", "assert.js", "fs.js", "crypto.js", "calls.js", "webstreams.js", "fetch.js", "tools.js", "process.js", "stream.js", "http.js", "zlib.js", "cipher.js", "besides.js",
+	"urlhost.js", "url.js", "nodeurl.js", "clone.js", "locales.js", "intl.js", "path.js", "util.js", "assert.js", "fs.js", "crypto.js", "calls.js", "webstreams.js", "fetch.js", "tools.js", "process.js", "stream.js", "http.js", "zlib.js", "cipher.js", "besides.js", "vm.js",
 	"testing.js", "modules.js", "autopsy.js",
 }
 

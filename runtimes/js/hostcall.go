@@ -30,6 +30,7 @@ var hostOps = [...]string{
 	opBind: "bind", opDeflate: "deflate", opInflate: "inflate", opLine: "line", opTrace: "traced",
 	opCipher: "cipher", opGCMTag: "gcmTag", opScryptMix: "scryptMix", opStringify: "stringifyPlain", opMatches: "matches",
 	opDate: "parseDate", opFormat: "moduleFormat", opEvaluate: "evaluate",
+	opNewRealm: "newRealm", opInRealm: "inRealm",
 }
 
 const (
@@ -64,6 +65,8 @@ const (
 	opDate                 // (text) -> the time of a date in ms, or NaN
 	opFormat               // (file) -> how it is loaded: "module", "commonjs" or "json"
 	opEvaluate             // (file): evaluates an ES module before it returns, and hands its namespace to globalThis[Symbol.for("cloche.give")]
+	opNewRealm             // () -> the number of a new realm; see vm.go
+	opInRealm              // (realm, what, source, file, number of its first line, ms or 0 for as long as it takes) -> what the script gives
 )
 
 // What the guest tells by opSignal.
@@ -214,6 +217,10 @@ func (in *interp) answer(s *turn, op byte, a arguments) uint64 {
 		return in.box(in.newString(formatOf(s.env.files(), a.text(0, maxPath), in.look)))
 	case opEvaluate:
 		return in.evaluate(s, a)
+	case opNewRealm:
+		return in.newRealm()
+	case opInRealm:
+		return in.inRealm(s, a)
 	case opPeek:
 		return in.peek(a)
 	case opCollate:
@@ -481,7 +488,11 @@ func hostTimezoneOffset(ctx context.Context, _ vm.Guest, stack []uint64) {
 // hostInterrupt is env.host_interrupt: 1 stops the program, uncatchably.
 func hostInterrupt(ctx context.Context, _ vm.Guest, stack []uint64) {
 	stack[0] = 0
-	if turnOf(ctx).ended() {
+	s := turnOf(ctx)
+	if s.until != 0 && s.nowMillis() > s.until {
+		s.late = true
+	}
+	if s.late || s.ended() {
 		stack[0] = 1
 	}
 }

@@ -89,7 +89,7 @@ func TestHTTPErrors(t *testing.T) {
 		const stopped = told(http.get("http://h.example/", { signal: stop.signal }));
 		stop.abort();
 		console.log(await stopped);
-		for (const use of [() => http.createServer(), () => new http.Server(), () => require("net").connect(80), () => new (require("tls").TLSSocket)(), () => require("vm").runInThisContext("1")]) {
+		for (const use of [() => http.createServer(), () => new http.Server(), () => require("net").connect(80), () => new (require("tls").TLSSocket)(), () => require("v8").writeHeapSnapshot()]) {
 			try {
 				use();
 			} catch (e) {
@@ -104,7 +104,7 @@ ERR_FEATURE_UNAVAILABLE_ON_PLATFORM http.createServer is not available in this s
 ERR_FEATURE_UNAVAILABLE_ON_PLATFORM http.Server is not available in this sandbox: nobody can connect to it; return values, or call functions, instead
 ERR_FEATURE_UNAVAILABLE_ON_PLATFORM net.connect is not available in this sandbox: there are no sockets; use fetch, http.request or https.request
 ERR_FEATURE_UNAVAILABLE_ON_PLATFORM tls.TLSSocket is not available in this sandbox: there are no sockets; use fetch, http.request or https.request
-ERR_FEATURE_UNAVAILABLE_ON_PLATFORM vm.runInThisContext is not available in this sandbox: there is one engine and one global scope; use Function, or a new session
+ERR_FEATURE_UNAVAILABLE_ON_PLATFORM v8.writeHeapSnapshot is not available in this sandbox: the engine is QuickJS
 `
 	if r.stdout != want {
 		t.Errorf("printed\n%s\nwant\n%s", r.stdout, want)

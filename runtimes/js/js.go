@@ -35,7 +35,7 @@ var keepExports = []string{
 	"qjs_set_interrupt_handler", "qjs_set_promise_rejection_handler", "qjs_set_module_loader",
 	"qjs_new_host_function", "qjs_get_undefined", "qjs_new_number", "qjs_new_string", "qjs_new_array_buffer",
 	"qjs_free_value", "qjs_dup_value",
-	"JS_Call", "JS_DeleteProperty", "JS_Eval2", "JS_EvalFunction", "JS_ExecutePendingJob", "JS_FreeAtom",
+	"JS_Call", "JS_DeleteProperty", "JS_Eval2", "JS_FreeContext", "JS_NewContext", "JS_EvalFunction", "JS_ExecutePendingJob", "JS_FreeAtom",
 	"JS_FreeCString", "JS_FreeValue", "JS_GetArrayBuffer", "JS_GetException", "JS_GetGlobalObject",
 	"JS_GetPropertyStr", "JS_HasProperty", "JS_IsJobPending", "JS_IsPromise", "JS_NewAtomLen",
 	"JS_NewSettledPromise", "JS_NewStringLen", "JS_ParseJSON", "JS_PromiseMarkAsHandled", "JS_PromiseResult", "JS_PromiseState", "JS_ReadObject", "JS_RunGC",

@@ -38,6 +38,8 @@ type turn struct {
 	imports    []importDecl // of the main script
 	linking    int          // the import that is being loaded, from 1; 0 before and after
 	modules    bool         // in the job that runs, ES modules are loaded or evaluated
+	until      float64      // when the script of node:vm that runs has had its time, 0 if none has a limit
+	late       bool         // it has had it
 	probing    bool         // the image is being made, of whose own modules the names are as they are
 }
 

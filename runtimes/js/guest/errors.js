@@ -93,6 +93,7 @@
       if (line === "" || line.includes("cloche:") || line.includes("<input>") || line.endsWith("(missing)")) continue;
       let text = line.replace(/\?v=\d+(?=:\d+)/, ""); // see moduleName
       if (text.endsWith(" (native)")) {
+        if (text.length === 17 && text[7] <= "!") continue; // a function of the host, whose name is its op
         if (out.length === 0 && /^ {4}at (\w+|<anonymous>) \(native\)$/.test(text) && text.includes("<anonymous>")) continue;
         text = text.slice(0, -"(native)".length) + "(<anonymous>)";
       } else if (text.startsWith("    at <eval> (") || text.startsWith("    at <anonymous> (")) {

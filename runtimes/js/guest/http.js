@@ -297,7 +297,6 @@
   const lookups = "lookup lookupService resolve resolve4 resolve6 resolveAny resolveCaa resolveCname resolveMx resolveNaptr resolveNs resolvePtr resolveSoa resolveSrv resolveTxt reverse getServers setServers setDefaultResultOrder getDefaultResultOrder Resolver";
   const dnsCodes = { ADDRCONFIG: 32, V4MAPPED: 8, ALL: 16, NODATA: "ENODATA", FORMERR: "EFORMERR", SERVFAIL: "ESERVFAIL", NOTFOUND: "ENOTFOUND", TIMEOUT: "ETIMEOUT", CANCELLED: "ECANCELLED" };
   const dnsPromises = { ...refusals("dns", noSockets, lookups), ...dnsCodes };
-  const noEngine = "there is one engine and one global scope; use Function, or a new session";
   const noV8 = "the engine is QuickJS";
   cloche.absent = {
     "cluster": { isMaster: true, isPrimary: true, isWorker: false, workers: {}, ...refusals("cluster", "there is one process", "fork setupPrimary setupMaster disconnect") },
@@ -315,7 +314,7 @@
       ...refusals("tls", noSockets, "connect createServer createSecureContext createSecurePair checkServerIdentity getCiphers TLSSocket Server SecureContext"),
     },
     "v8": refusals("v8", noV8, "getHeapStatistics getHeapSpaceStatistics getHeapCodeStatistics getHeapSnapshot writeHeapSnapshot setFlagsFromString setHeapSnapshotNearHeapLimit serialize deserialize takeCoverage stopCoverage cachedDataVersionTag Serializer Deserializer DefaultSerializer DefaultDeserializer"),
-    "vm": { constants: { __proto__: null }, isContext: () => false, ...refusals("vm", noEngine, "runInContext runInNewContext runInThisContext createContext compileFunction createScript measureMemory Script Module SourceTextModule SyntheticModule") },
+    "vm": { constants: { __proto__: null }, ...refusals("vm", "scripts are what it runs", "measureMemory Module SourceTextModule SyntheticModule") },
   };
 
   // ---- node:diagnostics_channel

@@ -276,7 +276,7 @@
     version: () => "Cloche",
     machine: () => "wasm32",
     hostname: () => "sandbox",
-    homedir: () => cloche.script().dir,
+    homedir: () => cloche.process.env.HOME ?? cloche.script().dir,
     tmpdir: () => "/tmp",
     endianness: () => "LE",
     uptime: () => cloche.now() / 1000,

@@ -174,7 +174,7 @@
     },
     // As in Node every value is text.
     env: {
-      get: () => env ??= new Proxy(Object.assign({}, settings.env), {
+      get: () => env ??= new Proxy({ HOME: cloche.script().dir, LOGNAME: "user", TMPDIR: "/tmp", USER: "user", ...settings.env }, { // as in Python
         set(target, key, value) {
           target[key] = typeof key === "symbol" ? value : `${value}`;
           return true;
