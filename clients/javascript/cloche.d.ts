@@ -148,6 +148,8 @@ export interface Result {
   charts: Uint8Array[];
   error?: ProgramError;
   filesChanged: Change[];
+  /** There are more than are listed. */
+  moreFilesChanged: boolean;
   /** What was collected, by path. */
   files: Record<string, Uint8Array>;
   usage: Usage;

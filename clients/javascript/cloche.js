@@ -277,7 +277,7 @@ function resultOf(raw) {
     value: results.find((r) => r.main)?.data["text/plain"],
     charts: results.map((r) => r.data["image/png"]).filter(Boolean),
     error: raw.error,
-    filesChanged: raw.files_changed ?? [],
+    filesChanged: raw.files_changed ?? [], moreFilesChanged: raw.more_files_changed ?? false,
     files: Object.fromEntries((raw.files ?? []).map((f) =>
       [f.path, f.content_base64 === undefined ? new TextEncoder().encode(f.content ?? "") : bytesOf(f.content_base64)])),
     usage: raw.usage, rolledBack: raw.rolled_back ?? false, pendingCalls: pendingOf(raw), raw,

@@ -18,6 +18,7 @@ assert.equal(result.stdout, "text [1, 2]\n");
 assert.deepEqual([...result.charts[0].slice(1, 4)], [0x50, 0x4e, 0x47]);
 assert.deepEqual(result.files, { "/data/b.bin": bytes(0, 255), "/data/out.bin": bytes(255) });
 assert.deepEqual(result.filesChanged.map((c) => [c.path, c.op]), [["/data/out.bin", "created"]]);
+assert.equal(result.moreFilesChanged, false);
 
 result = await client.execute("throw new TypeError('no')", { language: "javascript" });
 assert.deepEqual([result.status, result.error.name, result.error.value], ["error", "TypeError", "no"]);

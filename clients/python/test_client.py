@@ -18,6 +18,7 @@ with Client(os.environ["CLOCHE_URL"]) as client:
     assert result.charts[0].startswith(b"\x89PNG"), result.results
     assert result.files == {"/data/b.bin": b"\x00\xff", "/data/out.bin": b"\xff"}, result.files
     assert [(c.path, c.op) for c in result.files_changed] == [("/data/out.bin", "created")], result.files_changed
+    assert not result.more_files_changed
 
     result = client.execute("def f():\n  raise ValueError('no')\nf()")
     assert result.status == "error" and result.error.name == "ValueError" and result.error.line == 2, result

@@ -164,6 +164,7 @@ class Result:
     results: List[Shown]
     error: Optional[ProgramError]
     files_changed: List[Change]
+    more_files_changed: bool  # than are listed
     files: Dict[str, bytes]
     usage: Dict[str, float]
     rolled_back: bool
@@ -198,6 +199,7 @@ class Result:
                 Change(c["path"], c["op"], c.get("bytes", 0), c.get("sha256", ""), c.get("mime", ""), c.get("from", ""))
                 for c in j.get("files_changed", [])
             ],
+            more_files_changed=j.get("more_files_changed", False),
             files={f["path"]: _content(f) for f in j.get("files", [])},
             usage=j.get("usage", {}), rolled_back=j.get("rolled_back", False),
             pending_calls=PendingCall._list(j.get("pending_calls")), raw=j,
