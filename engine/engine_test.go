@@ -307,7 +307,7 @@ func TestCancel(t *testing.T) {
 		if res.Status != engine.StatusCancelled || !strings.Contains(res.Error.Value, "client left") || !errors.Is(res.Err(), engine.ErrCancelled) {
 			t.Errorf("%q: status %s, error %+v", tt.code, res.Status, res.Error)
 		}
-		if took := time.Since(begin); took > 2*time.Second {
+		if took := time.Since(begin); took > 20*time.Second {
 			t.Errorf("%q: it took %v", tt.code, took)
 		}
 	}

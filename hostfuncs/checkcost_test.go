@@ -181,7 +181,7 @@ func FuzzSchemas(f *testing.F) {
 		arguments, _ := json.Marshal(map[string]any{"a": c.value(5), "b": c.value(5)})
 		begun := time.Now()
 		err := checked(string(text), string(arguments))
-		if took := time.Since(begun); took > 5*time.Second {
+		if took := time.Since(begun); took > 20*time.Second {
 			t.Errorf("%s, %s: %v", text, arguments, took)
 		}
 		if errors.Is(err, errCheckCost) && !strings.Contains(string(text), "$ref") && len(text) < 2000 && len(arguments) < 500 {

@@ -207,7 +207,7 @@ func TestSearchEnds(t *testing.T) {
 		s.timeout = 300 * time.Millisecond
 		begun := time.Now()
 		r := s.turn(search)
-		if took := time.Since(begun); !r.Interrupted || took > 4*time.Second {
+		if took := time.Since(begun); !r.Interrupted || took > time.Minute {
 			t.Errorf("%.60s took %v: %+v", search, took, r.Outcome)
 		}
 	}

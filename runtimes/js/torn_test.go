@@ -111,7 +111,7 @@ func FuzzTornHeap(f *testing.F) {
 			parts, err = s.baked.Driver.Autopsy(ctx, s.inst, s.baked.Info)
 			return err
 		}))
-		if took := time.Since(begin); took > 5*time.Second {
+		if took := time.Since(begin); took > time.Minute {
 			t.Errorf("an autopsy took %v", took)
 		}
 		for _, p := range parts {

@@ -347,7 +347,7 @@ func TestCancel(t *testing.T) {
 	}
 	begin := time.Now()
 	wantText(t, call(t, s, "run_code", args{"code": "x"}), "value:\n1") // rolled back, and free again
-	if d := time.Since(begin); d > 5*time.Second {
+	if d := time.Since(begin); d > 20*time.Second {
 		t.Errorf("the session was busy for %s", d)
 	}
 }

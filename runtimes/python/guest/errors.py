@@ -332,7 +332,7 @@ _PACKAGES = {
 # What is known to have no wheel of Python alone.
 _COMPILED = frozenset(
     "torch tensorflow keras xgboost lightgbm catboost polars pyarrow fastparquet duckdb cv2 skimage fitz ujson orjson"
-    " tkinter turtle pygame psutil numba cupy jax spacy gensim shapely geopandas h5py tables pymysql psycopg2 skimage dash"
+    " tkinter turtle pygame psutil numba cupy jax spacy gensim shapely geopandas h5py tables psycopg2"
     " aiohttp cryptography bcrypt playwright tiktoken tokenizers sentencepiece umap zstandard lz4 brotli gmpy2 ortools"
     " cvxpy igraph pygraphviz pyodbc MySQLdb asyncpg librosa soundfile onnxruntime jpype pyaudio transformers wordcloud Levenshtein rapidfuzz netCDF4 rasterio prophet".split()
 )
