@@ -76,6 +76,11 @@ func Compile(ctx context.Context, c Config) (*Module, error) {
 
 func (m *Module) compile(ctx context.Context, c Config) error {
 	compile := func() (err error) {
+		defer func() {
+			if r := recover(); r != nil { // wazero checks modules with indexes that malformed ones can lead astray
+				err = fmt.Errorf("the compiler does not take the module: %v", r)
+			}
+		}()
 		// One worker is the default.
 		ctx := experimental.WithCompilationWorkers(ctx, runtime.GOMAXPROCS(0))
 		m.compiled, err = m.runtime.CompileModule(ctx, c.Binary)

@@ -113,6 +113,10 @@ func (r *InstrReader) next(in *Instr) bool {
 	op := Opcode(c.byte())
 	if op >= prefixMisc && op <= prefixAtomic {
 		op = op<<16 | Opcode(min(c.u32(), 0xFFFF))
+		if c.pos > in.Start+2 && c.pos <= len(c.buf) && c.buf[c.pos-1] == 0 {
+			// The format allows it. Compilers that take the first byte for the number see other instructions from here on.
+			c.failAt(in.Start, "the number of an opcode is written longer than it must be")
+		}
 	}
 	in.Op = op
 	switch imm := op.Immediates(); imm {

@@ -48,7 +48,7 @@ func TestEveryOpcode(t *testing.T) {
 	names := wasmbin.OpcodeNames()
 	names["select t"] = wasmbin.OpSelectT
 	// One byte: 59 of control, variables, memory and constants, 128 on numbers, 6 on references. Then the prefixes.
-	if got, want := len(names), 59+128+6+18+236+20+67; got != want {
+	if got, want := len(names), 59+128+6+18+236+67; got != want {
 		t.Errorf("%d instructions are known, want %d", got, want)
 	}
 	for name, op := range names {
@@ -105,6 +105,9 @@ func TestInstrReaderErrors(t *testing.T) {
 		{"after the end", "\x0b\x01", "offset 0x1: instructions after the end"},
 		{"unknown", "\x06", "offset 0x0: unknown opcode 0x6"},
 		{"unknown vector", "\x01\xfd\xff\x01\xfd\x9a\x01", "offset 0x4: unknown opcode 0xfd009a"},
+		{"relaxed vector", "\xfd\x80\x02", "offset 0x0: unknown opcode 0xfd0100"},                                                // for wazero i16x8.abs, and a block begins
+		{"long vector", "\x01\xfd\xd5\x00\x00\x00\x00", "offset 0x1: the number of an opcode is written longer than it must be"}, // for wazero i64x2.mul, unreachable
+		{"long misc", "\xfc\x8a\x80\x00\x00\x00", "offset 0x0: the number of an opcode is written longer than it must be"},
 		{"huge vector", "\xfd\xff\xff\xff\xff\x0f", "offset 0x0: unknown opcode 0xfdffff"},
 		{"huge br_table", "\x0e\xff\xff\xff\xff\x0f\x00", "offset 0x1: count 4294967295 is past the end"},
 		{"block type", "\x02\x41", "offset 0x1: unknown value type 0x41"},

@@ -6,8 +6,9 @@
 // touch, and a body of many megabytes costs nothing to decode.
 //
 // The package knows the core specification 2.0 (with SIMD, bulk memory, reference types) and the
-// proposals for tail calls, threads, relaxed SIMD, extended constants, several memories, 64-bit memories
-// and exception handling in its exnref form. It checks form, not validity: every byte is accounted for and every opcode is
+// proposals for tail calls, threads, extended constants, several memories, 64-bit memories
+// and exception handling in its exnref form. What a compiler could read as other instructions than we do is refused: relaxed
+// SIMD, and numbers of opcodes with more bytes than they need. It checks form, not validity: every byte is accounted for and every opcode is
 // known, but nothing is type-checked and an index may point nowhere. Bad input is a [*FormatError]; no
 // input makes the package panic or allocate more than a small multiple of the input's length.
 //

@@ -214,7 +214,7 @@ var (
 		{15, ImmTable, prefixed("table.", "grow size fill")},
 	})
 
-	simdOps = opTable(0x114, []opRun{
+	simdOps = opTable(0x100, []opRun{
 		{0x00, ImmMemArg, prefixed("v128.load", "*")},
 		{0x01, ImmMemArg, prefixed("v128.load", "8x8_s 8x8_u 16x4_s 16x4_u 32x2_s 32x2_u 8_splat 16_splat 32_splat 64_splat")},
 		{0x0B, ImmMemArg, "v128.store"},
@@ -258,12 +258,6 @@ var (
 		{0xEC, ImmNone, prefixed("f64x2.", "abs neg - sqrt add sub mul div min max pmin pmax")},
 		{0xF8, ImmNone, "i32x4.trunc_sat_f32x4_s i32x4.trunc_sat_f32x4_u f32x4.convert_i32x4_s f32x4.convert_i32x4_u"},
 		{0xFC, ImmNone, "i32x4.trunc_sat_f64x2_s_zero i32x4.trunc_sat_f64x2_u_zero f64x2.convert_low_i32x4_s f64x2.convert_low_i32x4_u"},
-		{0x100, ImmNone, "i8x16.relaxed_swizzle i32x4.relaxed_trunc_f32x4_s i32x4.relaxed_trunc_f32x4_u"},
-		{0x103, ImmNone, "i32x4.relaxed_trunc_f64x2_s_zero i32x4.relaxed_trunc_f64x2_u_zero"},
-		{0x105, ImmNone, "f32x4.relaxed_madd f32x4.relaxed_nmadd f64x2.relaxed_madd f64x2.relaxed_nmadd"},
-		{0x109, ImmNone, "i8x16.relaxed_laneselect i16x8.relaxed_laneselect i32x4.relaxed_laneselect i64x2.relaxed_laneselect"},
-		{0x10D, ImmNone, "f32x4.relaxed_min f32x4.relaxed_max f64x2.relaxed_min f64x2.relaxed_max"},
-		{0x111, ImmNone, "i16x8.relaxed_q15mulr_s i16x8.relaxed_dot_i8x16_i7x16_s i32x4.relaxed_dot_i8x16_i7x16_add_s"},
 	})
 
 	atomicOps = opTable(0x4F, []opRun{
