@@ -205,8 +205,13 @@ class _Later:
         while entry := next((e for e in self.waiting if not e[2].daemon), None):
             self.run(entry, None, _never, ends=True)
         if not session:
-            self.waiting.clear()
-            self.cut.clear()
+            self.drop()
+
+    def drop(self):
+        """Ends the threads that have yet to run."""
+        self.waiting.clear()
+        self.parked.clear()
+        self.cut.clear()
 
 
 def _ring(timer):

@@ -75,6 +75,8 @@ def turn():
             outcome = _failed(e, name)
         if (threads.later.waiting or threads.later.parked) and not (outcome is not None and ("suspended" in outcome or outcome.get("interrupt"))):
             outcome = _guarded(lambda: threads.later.finish(flags & _SESSION), outcome, name)
+        if outcome is not None and outcome.get("memory"):
+            threads.later.drop()  # without number they are what the memory is full of, and none of them could run
         if figures.any_open() and (outcome is None or "suspended" not in outcome):
             outcome = _guarded(figures.show_open, outcome, name)
         if not flags & _SESSION and (atexit._ncallbacks() or len(logging._handlerList) > _handlers):
