@@ -75,8 +75,6 @@ def turn():
             outcome = _failed(e, name)
         if (threads.later.waiting or threads.later.parked) and not (outcome is not None and ("suspended" in outcome or outcome.get("interrupt"))):
             outcome = _guarded(lambda: threads.later.finish(flags & _SESSION), outcome, name)
-        if outcome is not None and outcome.get("memory"):
-            threads.later.drop()  # without number they are what the memory is full of, and none of them could run
         if figures.any_open() and (outcome is None or "suspended" not in outcome):
             outcome = _guarded(figures.show_open, outcome, name)
         if not flags & _SESSION and (atexit._ncallbacks() or len(logging._handlerList) > _handlers):
@@ -89,6 +87,8 @@ def turn():
     except BaseException as e:  # interrupted outside the program's own code
         outcome = _failed(e, name)
         streams.flush()
+    if outcome is not None and (outcome.get("memory") or (outcome.get("interrupt") and len(threads.later.waiting) > _MANY)):
+        threads.later.drop()  # they are what the memory is full of, and none of them could run
     if flags & _SESSION:
         try:
             card = state.card(names)
@@ -98,6 +98,9 @@ def turn():
             pass
     if outcome is not None:
         host.raw(host.OUTCOME + dumps(outcome).encode())
+
+
+_MANY = 1000  # threads that have yet to run
 
 
 def _review(source, name, rest):
