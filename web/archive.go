@@ -136,7 +136,7 @@ func (s *Server) putArchive(x *exchange, c echo.Context) error {
 			return err
 		}
 		zipped := func(r io.Reader) error { // which begins at its end, and so is held in memory
-			return unzip(heldBody{io.NopCloser(r), x}, x.s.cfg.MaxBodyBytes, put)
+			return unzip(x.holding(r), x.s.cfg.MaxBodyBytes, put)
 		}
 		if err := extract(body, kind, most, zipped, put); err != nil {
 			if body.err != nil {

@@ -69,24 +69,36 @@ func (b *bodies) mayHold(k *Key) error {
 	return nil
 }
 
-// heldBody is a body that is kept as it is read, until its request is answered.
-type heldBody struct {
-	io.ReadCloser
-	x *exchange
+// heldReader counts in held what a key's request keeps of what is read.
+type heldReader struct {
+	io.Reader
+	bodies *bodies
+	key    *Key
+	held   *int64
+}
+
+func (r heldReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if n > 0 {
+		if !r.bodies.take(r.key, int64(n)) {
+			return 0, errHeld
+		}
+		*r.held += int64(n)
+	}
+	return n, err
+}
+
+// holding is r for a handler that keeps what it reads until the request is answered.
+func (x *exchange) holding(r io.Reader) io.Reader {
+	return heldReader{r, x.s.bodies, x.key, &x.held}
 }
 
 // hold is for handlers that keep what they read of the body.
-func (x *exchange) hold() { x.r.Body = heldBody{x.r.Body, x} }
-
-func (b heldBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if n > 0 {
-		if !b.x.s.bodies.take(b.x.key, int64(n)) {
-			return 0, errHeld
-		}
-		b.x.held += int64(n)
-	}
-	return n, err
+func (x *exchange) hold() {
+	x.r.Body = struct {
+		io.Reader
+		io.Closer
+	}{x.holding(x.r.Body), x.r.Body}
 }
 
 // letGo is called when the request is answered.

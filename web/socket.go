@@ -158,7 +158,7 @@ func (k *socket) receive() (websocket.MessageType, []byte, error) {
 	}
 	late := time.AfterFunc(k.s.cfg.BodyTimeout, func() { _ = k.conn.CloseNow() })
 	defer late.Stop()
-	b, err := io.ReadAll(heldMessage{r, k})
+	b, err := io.ReadAll(heldReader{r, k.s.bodies, k.x.key, &k.held})
 	if err == nil {
 		return kind, b, nil
 	}
@@ -167,23 +167,6 @@ func (k *socket) receive() (websocket.MessageType, []byte, error) {
 		_ = k.conn.Close(websocket.StatusTryAgainLater, "messages of this key are too large together")
 	}
 	return 0, nil, context.Cause(k.ctx)
-}
-
-// heldMessage is a message that is kept as it is read.
-type heldMessage struct {
-	io.Reader
-	k *socket
-}
-
-func (m heldMessage) Read(p []byte) (int, error) {
-	n, err := m.Reader.Read(p)
-	if n > 0 {
-		if !m.k.s.bodies.take(m.k.x.key, int64(n)) {
-			return 0, errHeld
-		}
-		m.k.held += int64(n)
-	}
-	return n, err
 }
 
 // letGo is called when the message is handled. What it returns is called when nothing of it is kept any longer.

@@ -57,6 +57,19 @@ func connect(t *testing.T, cfg mcp.Config, o *sdk.ClientOptions) *sdk.ClientSess
 	return s
 }
 
+// dial gives a client that is connected over HTTP.
+func dial(t *testing.T, url string, by http.RoundTripper) *sdk.ClientSession {
+	t.Helper()
+	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
+	s, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{
+		Endpoint: url, HTTPClient: &http.Client{Transport: by}, DisableStandaloneSSE: true,
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 type args = map[string]any
 
 func call(t *testing.T, s *sdk.ClientSession, tool string, a args) *sdk.CallToolResult {
@@ -469,16 +482,7 @@ func TestHandler(t *testing.T) {
 	})
 	srv := httptest.NewServer(h)
 	defer srv.Close()
-	open := func(owner string) *sdk.ClientSession {
-		client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
-		s, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{
-			Endpoint: srv.URL, HTTPClient: &http.Client{Transport: owned(owner)}, DisableStandaloneSSE: true,
-		}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
+	open := func(owner string) *sdk.ClientSession { return dial(t, srv.URL, owned(owner)) }
 	a := open("a")
 	call(t, a, "run_code", args{"code": "x = 3"})
 	wantText(t, call(t, a, "run_code", args{"code": "x"}), "value:\n3")
@@ -523,16 +527,7 @@ func TestPolicyOfKey(t *testing.T) {
 	url := webtest.Serve(t, web.Config{
 		Keys: []*web.Key{{Name: "test", Hash: web.HashKey(key), Policy: web.Policy{MaxRuns: 1, MaxSessions: 2}}}, MCP: h, QueueWait: 100 * time.Millisecond,
 	})
-	open := func() *sdk.ClientSession {
-		client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
-		s, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{
-			Endpoint: url + "/mcp", HTTPClient: &http.Client{Transport: bearing(key)}, DisableStandaloneSSE: true,
-		}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
+	open := func() *sdk.ClientSession { return dial(t, url+"/mcp", bearing(key)) }
 	js := func(s *sdk.ClientSession, session, code string) *sdk.CallToolResult {
 		return call(t, s, "run_code", args{"language": "javascript", "session_id": session, "code": code})
 	}
@@ -590,13 +585,7 @@ func TestAnswersThatNobodyTakes(t *testing.T) {
 	})
 	defer h.Close()
 	url := webtest.Serve(t, web.Config{Keys: []*web.Key{{Name: "test", Hash: web.HashKey(key)}}, MCP: h, MaxBodyBytes: 1 << 20, WriteTimeout: time.Minute})
-	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
-	s, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{
-		Endpoint: url + "/mcp", HTTPClient: &http.Client{Transport: bearing(key)}, DisableStandaloneSSE: true,
-	}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := dial(t, url+"/mcp", bearing(key))
 	ask := func(id, code string) *http.Request {
 		body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%q,"method":"tools/call","params":{"name":"run_code","arguments":{"language":"javascript","session_id":%q,"code":%q}}}`, id, id, code)
 		req, _ := http.NewRequest("POST", url+"/mcp", strings.NewReader(body))
