@@ -49,6 +49,9 @@ type Driver interface {
 // MaxAutopsy bounds each part of what is told of a turn that was stopped.
 const MaxAutopsy = 256 << 10
 
+// FuelPerByte is what a byte that the host works through costs the guest: about what it computes in the same time.
+const FuelPerByte = 4
+
 // BootInfo is what a Driver remembers about its image, in its own JSON.
 type BootInfo = json.RawMessage
 

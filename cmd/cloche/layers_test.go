@@ -17,7 +17,7 @@ const module = "github.com/cloche-dev/cloche"
 // others of ours; CONTRIBUTING.md has the picture. A name stands for the folder and, unless one of them is named itself,
 // for those below it.
 var layers = [][]string{
-	{"limits", "engine/wasmbin", "engine/parallel", "engine/memimage", "engine/pool", "engine/durable"},
+	{"limits", "engine/wasmbin", "engine/parallel", "engine/memimage", "engine/pool", "engine/durable", "runtimes/digest"},
 	{"engine/rewrite", "engine/layout", "wasi/vfs"},
 	{"engine/vm", "wasi", "hostfuncs"},
 	{"runtimes"},

@@ -1,13 +1,11 @@
 package js
 
 import (
+	"bytes"
 	"crypto/aes"
 	"crypto/cipher"
-	"crypto/subtle"
-	"encoding/binary"
 
-	//lint:ignore SA1019 scrypt is defined over this core (RFC 7914), which nothing else offers
-	"golang.org/x/crypto/salsa20/salsa"
+	"github.com/cloche-dev/cloche/runtimes/digest"
 )
 
 // cipher is opCipher: AES over whole blocks, or a key stream. The guest keeps what is left of a block, and pads (cipher.js).
@@ -86,58 +84,34 @@ func (in *interp) gcmTag(a arguments) uint64 {
 	return in.buffer(len(tag), func(dst []byte) { copy(dst, tag) })
 }
 
-// maxScryptBlock bounds r of scrypt: the function works on blocks of 128 r bytes in the host's memory.
-const maxScryptBlock = 1024
-
-// scryptMix is opScryptMix: ROMix of scrypt (RFC 7914) over a block of 128 r bytes, N times there and back. The table of N blocks is
-// the guest's memory.
-func (in *interp) scryptMix(a arguments) uint64 {
-	times, r := uint32(max(0, a.int(0))), uint32(max(0, a.int(1)))
-	size := 128 * r
-	if r == 0 || r > maxScryptBlock || times < 2 || times&(times-1) != 0 {
-		return in.null()
-	}
-	table, ok := in.alloc(int(min(uint64(times)*uint64(size), 1<<31)))
+// stretch is opStretch. A guest in good order asks for no more than one call does.
+func (in *interp) stretch(a arguments) uint64 {
+	function, rounds := digest.Named(a.text(0, maxName)), a.int(1)
+	key, keySize := a.bytes(2)
+	u, uSize := a.bytes(5)
+	sum, sumSize := a.bytes(8)
+	newU, newSum := bytes.Clone(in.view(u, uSize)), bytes.Clone(in.view(sum, sumSize)) // they could overlap
+	worked, ok := digest.Stretch(function, int64(rounds), in.view(key, keySize), newU, newSum)
 	if !ok {
-		return in.noMemory()
+		fault("wrong use of stretch")
 	}
-	in.charge(2 * int64(times) * int64(size))
-	x, y := make([]byte, size), make([]byte, size)
-	copy(x, in.view(a.bytes(2)))
-	row := func(i uint32) []byte { return in.view(table+i*size, size) }
-	rest := max(1, pieceBytes/size) // rounds until the deadline is looked at
-	for i := range times {
-		copy(row(i), x)
-		blockMix(x, y)
-		if i%rest == 0 {
-			in.look()
-		}
-	}
-	for i := range times {
-		j := binary.LittleEndian.Uint32(x[size-64:]) & (times - 1)
-		subtle.XORBytes(x, x, row(j))
-		blockMix(x, y)
-		if i%rest == 0 {
-			in.look()
-		}
-	}
-	in.release(table)
-	return in.buffer(len(x), func(dst []byte) { copy(dst, x) })
+	in.charge(worked)
+	in.put(u, newU)
+	in.put(sum, newSum)
+	return in.null()
 }
 
-// blockMix is scryptBlockMix of b; y is as long, and overwritten.
-func blockMix(b, y []byte) {
-	const unit = 64
-	n := len(b) / unit
-	x := [unit]byte(b[len(b)-unit:])
-	for i := range n {
-		subtle.XORBytes(x[:], x[:], b[i*unit:(i+1)*unit])
-		salsa.Core208(&x, &x)
-		at := i / 2
-		if i%2 == 1 {
-			at += n / 2
-		}
-		copy(y[at*unit:], x[:])
+// mix is opMix. A guest in good order asks for no more than one call does.
+func (in *interp) mix(a arguments) uint64 {
+	from, to := a.int(0), a.int(1)
+	x, size := a.bytes(2)
+	table, tableSize := a.bytes(5)
+	newX := bytes.Clone(in.view(x, size)) // it could lie in the table
+	worked, ok := digest.Mix(uint64(from), uint64(to), newX, in.view(table, tableSize))
+	if !ok {
+		fault("wrong use of mix")
 	}
-	copy(b, y)
+	in.charge(worked)
+	in.put(x, newX)
+	return in.null()
 }

@@ -3,11 +3,6 @@ package js
 import (
 	"context"
 	"crypto/hmac"
-	"crypto/md5"
-	"crypto/sha1"
-	"crypto/sha256"
-	"crypto/sha3"
-	"crypto/sha512"
 	"encoding/binary"
 	"encoding/json"
 	"hash"
@@ -18,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/cloche-dev/cloche/engine/vm"
+	"github.com/cloche-dev/cloche/runtimes/digest"
 )
 
 // hostOps are the functions that the guest code gets from the host, by op, which is the one byte of
@@ -28,7 +24,7 @@ var hostOps = [...]string{
 	opTurn: "turn", opFile: "file", opEncode: "encode", opDecode: "decode", opHash: "hash", opZone: "zone",
 	opCompile: "compile", opStdin: "stdin", opResolve: "resolve", opPeek: "peek", opCollate: "collate", opTool: "tool",
 	opBind: "bind", opDeflate: "deflate", opInflate: "inflate", opLine: "line", opTrace: "traced",
-	opCipher: "cipher", opGCMTag: "gcmTag", opScryptMix: "scryptMix", opStringify: "stringifyPlain", opMatches: "matches",
+	opCipher: "cipher", opGCMTag: "gcmTag", opStretch: "stretch", opMix: "mix", opStringify: "stringifyPlain", opMatches: "matches",
 	opDate: "parseDate", opFormat: "moduleFormat", opEvaluate: "evaluate",
 	opNewRealm: "newRealm", opInRealm: "inRealm",
 }
@@ -59,7 +55,8 @@ const (
 	opTrace                // (error, frames) -> frames: what the interpreter keeps as an error's stack; see errors.js
 	opCipher               // (mode, then key, iv and data, each as buffer, offset, length) -> ArrayBuffer, or null
 	opGCMTag               // (key, nonce, additional data, plain text, each as buffer, offset, length) -> ArrayBuffer, or null
-	opScryptMix            // (N, r, buffer, offset, length) -> ArrayBuffer, or null
+	opStretch              // (algorithm, rounds, then key, block and sum, each as buffer, offset, length), in place: see digest.Stretch
+	opMix                  // (from, to, then block and table, each as buffer, offset, length), in place: see digest.Mix
 	opStringify            // (value, gap) -> its JSON text, or null when the interpreter has to write it
 	opMatches              // (pattern, text, form, replacement) -> what was found (see matches.go), or null when the interpreter has to look
 	opDate                 // (text) -> the time of a date in ms, or NaN
@@ -241,8 +238,10 @@ func (in *interp) answer(s *turn, op byte, a arguments) uint64 {
 		return in.cipher(a)
 	case opGCMTag:
 		return in.gcmTag(a)
-	case opScryptMix:
-		return in.scryptMix(a)
+	case opStretch:
+		return in.stretch(a)
+	case opMix:
+		return in.mix(a)
 	case opStringify:
 		return in.stringify(a)
 	case opMatches:
@@ -425,15 +424,8 @@ func (in *interp) entropy(s *turn, a arguments) uint64 {
 	})
 }
 
-// algorithms by the names that Node gives them, lower case, without dashes.
-var algorithms = map[string]func() hash.Hash{
-	"md5": md5.New, "sha1": sha1.New, "sha224": sha256.New224, "sha256": sha256.New, "sha384": sha512.New384,
-	"sha512": sha512.New, "sha512256": sha512.New512_256,
-	"sha3256": func() hash.Hash { return sha3.New256() }, "sha3512": func() hash.Hash { return sha3.New512() },
-}
-
 func (in *interp) hash(a arguments) uint64 {
-	newHash := algorithms[a.text(0, maxName)]
+	newHash := digest.Named(a.text(0, maxName))
 	if newHash == nil {
 		return in.null()
 	}

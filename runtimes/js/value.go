@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/cloche-dev/cloche/engine/vm"
+	"github.com/cloche-dev/cloche/runtimes"
 )
 
 // value is a JSValue of QuickJS on a 32-bit machine: NaN-boxed, the tag in the high half, an integer or
@@ -104,10 +105,7 @@ func (in *interp) view(offset, n uint32) []byte {
 // pieceBytes is how much a host function works through before it looks whether the run may go on.
 const pieceBytes = 1 << 20
 
-// fuelPerByte is what a byte that the host works through costs the guest: about what it computes in the same time.
-const fuelPerByte = 4
-
-func (in *interp) charge(bytes int64) { in.g.Charge(fuelPerByte * uint64(bytes)) }
+func (in *interp) charge(bytes int64) { in.g.Charge(runtimes.FuelPerByte * uint64(bytes)) }
 
 // pieces calls do for n bytes, piece by piece, until an error, and charges for them. The run may end in between.
 func (in *interp) pieces(n uint32, do func(from, to uint32) error) error {

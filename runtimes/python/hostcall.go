@@ -23,6 +23,8 @@ const (
 	opAutopsy  = 0x09 // JSON: a part of what is told of a turn that was stopped
 	opRenew    = 0x0a // which of the image's twisters are to have new words, a byte each
 	opDispatch = 0x0b // ufuncs of numpy, and which of their loops is to be taken for what types
+	opStretch  = 0x0c // a request for digest.Stretch -> block and sum; see derive.go
+	opMix      = 0x0d // a request for digest.Mix, in place; see derive.go
 	opShared   = 0x10 // this and above: the door
 )
 
@@ -77,7 +79,7 @@ func answer(ctx context.Context, g vm.Guest, ptr, n, outPtr, outLen uint32) uint
 	var reply []byte
 	if n > maxRequest {
 		reply = refusal("ValueError", fmt.Sprintf("a request of %d bytes is more than %d", n, maxRequest))
-	} else if reply = r.reply(ctx, g.Memory(), bytes.Clone(view)); uint64(len(reply)) > maxReply {
+	} else if reply = r.reply(ctx, g, bytes.Clone(view)); uint64(len(reply)) > maxReply {
 		reply = refusal("TooLarge", "the host's answer is too large")
 	}
 	at, err := g.Call(ctx, expAlloc, uint64(len(reply)))
@@ -93,10 +95,10 @@ func answer(ctx context.Context, g vm.Guest, ptr, n, outPtr, outLen uint32) uint
 }
 
 // reply answers one request: its first byte is the op, that of the reply says 0 granted, 1 refused.
-func (r *run) reply(ctx context.Context, mem vm.Memory, request []byte) []byte {
+func (r *run) reply(ctx context.Context, g vm.Guest, request []byte) []byte {
 	op, payload := request[0], request[1:]
 	if r.turn == nil {
-		return r.bootReply(mem, op, payload)
+		return r.bootReply(g.Memory(), op, payload)
 	}
 	switch {
 	case op == opTurn:
@@ -129,11 +131,15 @@ func (r *run) reply(ctx context.Context, mem vm.Memory, request []byte) []byte {
 		return granted
 	case op == opRenew && r.turn.Entropy != nil:
 		for n, i := range payload {
-			if n >= len(r.twisters) || int(i) >= len(r.twisters) || !r.twisters[i].renew(mem, r.turn.Entropy) {
+			if n >= len(r.twisters) || int(i) >= len(r.twisters) || !r.twisters[i].renew(g.Memory(), r.turn.Entropy) {
 				return refusal("ValueError", "there is no such generator")
 			}
 		}
 		return granted
+	case op == opStretch:
+		return stretch(g, payload)
+	case op == opMix:
+		return mix(g, payload)
 	case op >= opShared && r.turn.Door != nil:
 		reply, err := r.turn.Door(ctx, request)
 		if err != nil {

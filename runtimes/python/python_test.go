@@ -336,11 +336,15 @@ func TestHostCall(t *testing.T) {
 		{"bad outcome", opOutcome, "{", `{"name":"ValueError","message":"the outcome is not JSON as expected"}`},
 		{"large outcome", opOutcome, strings.Repeat(" ", maxOutcome+1), `{"name":"TooLarge","message":"the outcome is too large"}`},
 		{"no such generator", opRenew, "\x01", `{"name":"ValueError","message":"there is no such generator"}`},
+		{"a digest without numbers", opStretch, "\x01\x00\x00", `{"name":"ValueError","message":"the host does not do this with digests"}`},
+		{"a digest that is not there", opStretch, strings.Repeat("\x00", 16), `{"name":"ValueError","message":"the host does not do this with digests"}`},
+		{"a block outside of memory", opMix, string(frame(opMix, 0, 1, 0xffffff00, 128, 0, 256)[1:]), `{"name":"ValueError","message":"the host does not do this with digests"}`},
+		{"a block without a table", opMix, strings.Repeat("\x00", 24), `{"name":"ValueError","message":"the host does not do this with digests"}`},
 		{"a generator again and again", opRenew, "\x00\x00", `{"name":"ValueError","message":"there is no such generator"}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := &run{turn: &runtimes.Turn{Entropy: func(n int) []byte { return make([]byte, n) }}, twisters: []twister{{At: 8}}}
-			got := r.reply(context.Background(), newFake(t).Memory(), append([]byte{tt.op}, tt.payload...))
+			got := r.reply(context.Background(), newFake(t), append([]byte{tt.op}, tt.payload...))
 			if string(got) != "\x01"+tt.want {
 				t.Errorf("answer %q, want %q", got, "\x01"+tt.want)
 			}
@@ -509,20 +513,31 @@ func TestImmortalizeRefuses(t *testing.T) {
 	}
 }
 
+// frame is a request whose payload is numbers.
+func frame(op byte, numbers ...uint32) []byte {
+	request := []byte{op}
+	for _, n := range numbers {
+		request = binary.LittleEndian.AppendUint32(request, n)
+	}
+	return request
+}
+
 // Whatever a program asks of its host, the answer is an answer.
 func FuzzReply(f *testing.F) {
 	f.Add([]byte{opTurn})
 	f.Add([]byte(`{"exit_code": 3, "error": {"name": "E"}}`))
 	f.Add(append([]byte{opOutcome}, `{"exit_code": 3, "error": {"name": "E"}}`...))
 	f.Add([]byte{opImmortal, 1, 2, 3, 4})
+	f.Add(append(frame(opStretch, 2, 3, 0, 16), strings.Repeat("md5", 12)[:3+32]...))
+	f.Add(frame(opMix, 0, 2, 512, 128, 1024, 256))
 	f.Fuzz(func(t *testing.T, request []byte) {
 		if len(request) == 0 {
 			return
 		}
-		mem := newFake(t).Memory()
+		g := newFake(t)
 		for _, r := range []*run{{turn: &runtimes.Turn{}}, {}} {
 			r.frame = []byte{0}
-			got := r.reply(context.Background(), mem, request)
+			got := r.reply(context.Background(), g, request)
 			if len(got) == 0 || got[0] > 1 {
 				t.Errorf("answer %q", got)
 			}

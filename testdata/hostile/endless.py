@@ -61,6 +61,11 @@ hashlib.pbkdf2_hmac('sha256', b'a', b'b', 2**31 - 1)
 # turn: status=ok timeout=60s
 if kept != 1: print('BROKEN:', kept)
 # turn: status=timeout,out_of_memory,error timeout=200ms
+import hashlib
+hashlib.scrypt(b'', salt=b'', n=2**14, r=8, p=10**5, maxmem=2**30)
+# turn: status=ok timeout=60s
+if kept != 1: print('BROKEN:', kept)
+# turn: status=timeout,out_of_memory,error timeout=200ms
 import sqlite3
 sqlite3.connect(':memory:').execute('with recursive c(x) as (select 1 union all select x + 1 from c) select max(x) from c').fetchall()
 # turn: status=ok timeout=60s

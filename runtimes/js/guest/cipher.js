@@ -156,20 +156,38 @@
 
   // ---- keys from passwords
 
-  function scryptSync(password, salt, length, options) {
-    const N = options?.N ?? options?.cost ?? 16384;
-    const r = options?.r ?? options?.blockSize ?? 8;
-    const p = options?.p ?? options?.parallelization ?? 1;
-    const most = options?.maxmem ?? 32 << 20;
-    cloche.checkCount("keylen", length, 0, 2 ** 31 - 1);
-    if (!(N >= 2 && r >= 1 && p >= 1 && p * r < 2 ** 30) || !Number.isInteger(Math.log2(N)) || 128 * N * r > most) {
-      throw cloche.nodeError(RangeError, "ERR_CRYPTO_INVALID_SCRYPT_PARAMS", `Invalid scrypt params${128 * N * r > most ? ": error:030000AC:digital envelope routines::memory limit exceeded" : ""}`);
+  const bytesAtOnce = 2 << 20; // what the host works through in one call of mix
+
+  // An option of scrypt, which has two names, as Node reads it: zero is as if it were not given.
+  function scryptOption(options, name, longName, usual, most = 2 ** 32 - 1) {
+    const value = options?.[name] ?? options?.[longName];
+    if (value === undefined) return usual;
+    cloche.checkCount(name, value, 0, most);
+    if (name !== longName && options[name] !== undefined && options[longName] !== undefined) {
+      throw cloche.nodeError(Error, "ERR_CRYPTO_SCRYPT_INVALID_PARAMETER", "Invalid scrypt parameter");
     }
+    return value || usual;
+  }
+
+  function scryptSync(password, salt, length, options) {
+    cloche.checkCount("keylen", length, 0, 2 ** 31 - 1);
+    const N = scryptOption(options, "N", "cost", 16384);
+    const r = scryptOption(options, "r", "blockSize", 8);
+    const p = scryptOption(options, "p", "parallelization", 1);
+    const most = scryptOption(options, "maxmem", "maxmem", 32 << 20, Number.MAX_SAFE_INTEGER);
+    const invalid = (why = "") => cloche.nodeError(RangeError, "ERR_CRYPTO_INVALID_SCRYPT_PARAMS", `Invalid scrypt params${why}`);
+    if (N < 2 || !Number.isInteger(Math.log2(N))) throw invalid();
+    if (128 * r * (N + p + 2) > most || p * r >= 2 ** 30) throw invalid(": error:030000AC:digital envelope routines::memory limit exceeded");
+    if (r > 1024) throw cloche.unavailable("crypto.scrypt with r above 1024", "its blocks are of 128 KiB at most");
     const size = 128 * r;
     const start = cryptoModule.pbkdf2Sync(password, salt, 1, p * size, "sha256");
-    const mixed = [];
-    for (let i = 0; i < p; i++) mixed.push(Buffer.from(cloche.scryptMix(N, r, ...span(start.subarray(i * size, (i + 1) * size)))));
-    return cryptoModule.pbkdf2Sync(password, Buffer.concat(mixed), 1, length, "sha256");
+    const table = new Uint8Array(N * size);
+    const atOnce = Math.max(1, Math.floor(bytesAtOnce / size));
+    for (let i = 0; i < p; i++) {
+      const block = span(start.subarray(i * size, (i + 1) * size));
+      for (let from = 0; from < 2 * N; from += atOnce) cloche.mix(from, Math.min(2 * N, from + atOnce), ...block, ...span(table));
+    }
+    return cryptoModule.pbkdf2Sync(password, start, 1, length, "sha256");
   }
 
   function hkdfSync(digest, key, salt, info, length) {

@@ -2,7 +2,7 @@
 //
 // Every file of this folder is one function over the object `cloche`, which they share and which no program
 // can reach. The host puts its functions on it first (runtimes/js/hostcall.go): write, door, now, signal,
-// exit, entropy, turn, file, encode, decode, hash, zone, compile, stdin, resolve, peek, collate, tool, bind, deflate, inflate, line, traced, cipher, gcmTag, scryptMix, stringifyPlain, matches, parseDate, moduleFormat, evaluate, newRealm, inRealm; and engineVersion.
+// exit, entropy, turn, file, encode, decode, hash, zone, compile, stdin, resolve, peek, collate, tool, bind, deflate, inflate, line, traced, cipher, gcmTag, stretch, mix, stringifyPlain, matches, parseDate, moduleFormat, evaluate, newRealm, inRealm; and engineVersion.
 (function (cloche) {
   "use strict";
 

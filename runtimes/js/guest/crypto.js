@@ -22,7 +22,7 @@
     return `${h.slice(0, 8)}-${h.slice(8, 12)}-${h.slice(12, 16)}-${h.slice(16, 20)}-${h.slice(20)}`;
   }
 
-  const hashName = (name) => `${name}`.toLowerCase().replace(/^rsa-/, "").replaceAll(/[-/]/g, "");
+  const hashName = (name) => `${name}`.toLowerCase().replace(/^rsa-/, "");
   const hash = (name, key, bytes) => {
     const args = key === undefined ? [null] : [...span(key)];
     return cloche.hash(hashName(name), ...args, ...span(bytes));
@@ -195,7 +195,11 @@
     end(data) { if (data !== undefined) this.update(data); return this; }
     read() { return this.digest(); }
   }
-  const names = ["md5", "sha1", "sha224", "sha256", "sha384", "sha512", "sha512-256", "sha3-256", "sha3-512"];
+  const names = [
+    "blake2b512", "blake2s256", "md5", "ripemd160", "sha1", "sha224", "sha256", "sha3-224", "sha3-256", "sha3-384", "sha3-512", "sha384", "sha512",
+    "sha512-224", "sha512-256",
+  ];
+  const roundsAtOnce = 8192; // what the host does in one call of stretch
 
   function pbkdf2Sync(password, salt, iterations, length, digest) {
     password = bytesOf(password);
@@ -203,18 +207,18 @@
     cloche.checkCount("iterations", iterations, 1, 2 ** 31 - 1);
     cloche.checkCount("keylen", length, 0, 2 ** 31 - 1);
     if (cloche.hash(hashName(digest), ...span(password), ...span(salt)) === null) throw cloche.nodeError(TypeError, "ERR_CRYPTO_INVALID_DIGEST", `Invalid digest: ${digest}`);
+    if (password.byteLength > 1024) password = new Uint8Array(hash(digest, undefined, password)); // as HMAC does with what is longer than its block
     const out = [];
     let have = 0;
     for (let block = 1; have < length; block++) {
       const seed = Buffer.concat([salt, new Uint8Array([block >>> 24, block >>> 16, block >>> 8, block])]);
-      let u = new Uint8Array(hash(digest, password, seed));
-      const t = Buffer.from(u);
-      for (let i = 1; i < iterations; i++) {
-        u = new Uint8Array(hash(digest, password, u));
-        for (let j = 0; j < t.length; j++) t[j] ^= u[j];
+      const u = new Uint8Array(hash(digest, password, seed));
+      const sum = Buffer.from(u);
+      for (let rest = iterations - 1; rest > 0; rest -= roundsAtOnce) {
+        cloche.stretch(hashName(digest), Math.min(rest, roundsAtOnce), ...span(password), ...span(u), ...span(sum));
       }
-      out.push(t);
-      have += t.length;
+      out.push(sum);
+      have += sum.length;
     }
     return Buffer.concat(out, length);
   }

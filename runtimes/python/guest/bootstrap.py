@@ -25,7 +25,7 @@ def bake():
     threads.install()
     threads.install_futures()
 
-    from . import aio, closed, files, limits, mapped, net, older, preload, unix
+    from . import aio, closed, derive, files, limits, mapped, net, older, preload, unix
 
     aio.install()
     older.install()
@@ -39,7 +39,7 @@ def bake():
     files.install()
     closed.install_subprocess()
     closed.install_decimal()
-    closed.install_hashlib()
+    derive.install()
     net.install()
     preload.web_clients()
     preload.science()

@@ -112,37 +112,6 @@ def install_os():
     _thread.get_native_id = threading.get_native_id = os.getpid
 
 
-def install_hashlib():
-    """Adds to hashlib what it takes from OpenSSL elsewhere."""
-    import hashlib
-    import hmac
-
-    def pbkdf2_hmac(hash_name, password, salt, iterations, dklen=None):
-        """Derive a key from a password (PKCS #5, PBKDF2)."""
-        size = hashlib.new(hash_name).digest_size
-        if dklen is None:
-            dklen = size
-        if iterations < 1 or dklen < 1:
-            raise ValueError("iterations and dklen must be at least 1")
-        inner = hmac.new(bytes(password), None, hash_name)
-        key = b""
-        for block in range(1, -(-dklen // size) + 1):
-            one = inner.copy()
-            one.update(bytes(salt) + block.to_bytes(4, "big"))
-            last = one.digest()
-            total = int.from_bytes(last, "big")
-            for _ in range(iterations - 1):
-                one = inner.copy()
-                one.update(last)
-                last = one.digest()
-                total ^= int.from_bytes(last, "big")
-            key += total.to_bytes(size, "big")
-        return key[:dklen]
-
-    pbkdf2_hmac.__module__ = "hashlib"
-    hashlib.pbkdf2_hmac = pbkdf2_hmac
-
-
 def install_decimal():
     """Gives errors of decimal, which is the one written in Python here, the words of the one in C."""
     import _pydecimal

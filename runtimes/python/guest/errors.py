@@ -219,7 +219,7 @@ _INSTEAD = {
     "aiohttp": "httpx",
     "pydantic": "dataclasses",
     "cryptography": "hashlib, hmac and secrets",
-    "bcrypt": "hashlib.pbkdf2_hmac",
+    "bcrypt": "hashlib.scrypt",
     "selenium": "requests or httpx, with bs4",
     "playwright": "requests or httpx, with bs4",
     "scrapy": "requests or httpx, with bs4",
@@ -540,8 +540,6 @@ def _attribute_hint(error):
     module, name = getattr(error.obj, "__name__", ""), error.name
     if module == "signal" and name in _SIGNALS:
         return "No signals come in this sandbox: look at time.monotonic() as you go, or use asyncio.timeout(); the host's own time limit holds."
-    if module == "hashlib" and name == "scrypt":
-        return "scrypt is not available in this sandbox: use hashlib.pbkdf2_hmac."
     if module == "os" and (name.startswith(("set", "sched_", "posix_")) or name in ("fchdir", "fwalk", "mknod", "chroot", "sendfile")):
         return f"os.{name} is not available in this sandbox, which has no operating system of its own."
     return ""

@@ -14,6 +14,7 @@ STATE = b"\x08"  # after a session's turn
 AUTOPSY = b"\x09"  # of a turn that was stopped
 RENEW = b"\x0a"  # in a copy's first turn
 DISPATCH = b"\x0b"  # while baking only
+STRETCH, MIX = b"\x0c", b"\x0d"  # see derive.py
 # Shared with other languages.
 DISPLAY, TOOL, FETCH, LOG = b"\x10", b"\x11", b"\x12", b"\x13"
 WAIT, CANCEL, READ, TOOLS = b"\x14", b"\x15", b"\x16", b"\x17"

@@ -7,11 +7,24 @@ const show = async (f) => {
     console.log(e.name, e.code);
   }
 };
-for (const name of ["md5", "sha1", "sha224", "sha256", "sha384", "sha512", "SHA256", "sha512-256", "sha3-256"]) {
+for (const name of ["md5", "sha1", "sha224", "sha256", "sha384", "sha512", "SHA256", "sha512-256", "sha3-256", "RSA-SHA1", "sha512-224", "sha3-224", "sha3-384", "sha3-512", "blake2b512", "blake2s256", "ripemd160"]) {
   console.log(name, nc.createHash(name).update("hello").update(Buffer.from(" world")).digest("hex"));
 }
 console.log(nc.createHash("sha256").update("é数", "utf8").digest("base64"), nc.createHash("sha256").update("6869", "hex").digest().length, nc.createHash("md5").digest("hex"));
 console.log(nc.createHmac("sha256", "key").update("data").digest("hex"), nc.createHmac("sha1", Buffer.alloc(100, 1)).update("").digest("base64url"));
+for (const [iterations, length, name] of [[20000, 70, "sha256"], [3, 5, "sha3-512"], [8194, 20, "SHA1"], [1, 0, "md5"]]) {
+  console.log(nc.pbkdf2Sync("x".repeat(length * 50), "salt", iterations, length, name).toString("hex"));
+}
+for (const options of [
+  undefined, { N: 2, r: 1, p: 1 }, { cost: 64, blockSize: 3, parallelization: 5 }, { N: 32768, maxmem: 64 << 20 }, { N: 3 }, { N: 2, r: 0 }, { N: 32768, maxmem: 33556480 },
+  { N: 32768, maxmem: 33557504 }, { N: 1.5 }, { N: "4" }, { p: -1 }, { N: 2, cost: 2 }, { maxmem: "a" }, { N: 2, r: 1, p: 2 ** 30 },
+]) {
+  try {
+    console.log(nc.scryptSync("password", "NaCl", 33, options).toString("hex"));
+  } catch (e) {
+    console.log(e.name, e.code, e.message);
+  }
+}
 console.log(nc.pbkdf2Sync("pw", "salt", 10, 40, "sha512").toString("hex"), nc.timingSafeEqual(Buffer.from("a"), Buffer.from("a")), nc.getHashes().includes("sha256"));
 console.log(nc.randomBytes(8).length, nc.randomInt(5) < 5, nc.randomInt(10, 11), /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(nc.randomUUID()), nc.randomUUID() !== nc.randomUUID());
 (async () => {
