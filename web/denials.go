@@ -2,6 +2,7 @@ package web
 
 import (
 	"log/slog"
+	"math"
 	"strings"
 	"sync"
 
@@ -66,7 +67,7 @@ func (d *denials) add(key string, n int) (total uint64, report bool) {
 	total = before + uint64(n)
 	d.byKey[key] = total
 	at := uint64(firstReport)
-	for at <= before {
+	for at <= before && at <= math.MaxUint64/10 {
 		at *= 10
 	}
 	return total, total >= at

@@ -78,6 +78,7 @@ func (e *WorkerError) Error() string { return e.Why }
 
 var (
 	errWorkerLate  = fail(http.StatusServiceUnavailable, codeUnavailable, "the worker of this key does not start in time")
+	errNoAnswer    = errors.New("the worker's answer has a status that is none")
 	errWorkerEnded = &apiError{
 		status: http.StatusBadGateway, code: codeUnavailable, retryAfter: time.Second,
 		message: "the worker of this key ended, or did not answer: what it ran is lost; sessions in a store come back",
@@ -134,8 +135,11 @@ func (r Ran) lastDenial() string {
 	return ""
 }
 
-// maxRecord is above what a record holds besides its code.
-const maxRecord = 1 << 20
+// maxRecord is above what a record holds besides its code, and maxCounted above what any limit lets a program ask for.
+const (
+	maxRecord  = 1 << 20
+	maxCounted = 1 << 40
+)
 
 // known says whether r can be: its names, which become those of metrics, are among those that there are, and it is no
 // larger than records get.
@@ -143,7 +147,7 @@ func (r Ran) known() bool {
 	_, err := languageOf(r.Record.Language)
 	named := func(n map[string]int, names ...string) bool {
 		for name, count := range n {
-			if count < 0 || !slices.Contains(names, name) {
+			if count < 0 || count > maxCounted || !slices.Contains(names, name) {
 				return false
 			}
 		}
@@ -211,7 +215,7 @@ func (s *Server) passOn(x *exchange) {
 	defer cancelWait()
 	body := &passedBody{x: x, from: x.r.Body}
 	x.r.Body = body
-	to := &passing{s: s, key: x.key, wait: wait}
+	to := &passing{s: s, key: x.key, ctx: ctx, wait: wait}
 	defer to.release()
 	if n := x.r.ContentLength; 0 < n && n <= maxRepeated && s.bodies.take(x.key, n) {
 		x.held = n
@@ -246,6 +250,9 @@ func (s *Server) passOn(x *exchange) {
 			}
 		},
 		ModifyResponse: func(res *http.Response) error {
+			if res.StatusCode < http.StatusSwitchingProtocols { // net/http panics where that is to be sent
+				return errNoAnswer
+			}
 			for name := range x.Header() {
 				delete(res.Header, name) // what is decided here
 			}
@@ -279,13 +286,16 @@ const maxRepeated = 256 << 10
 type passing struct {
 	s    *Server
 	key  *Key
+	ctx  context.Context // of the request
 	wait context.Context // for a worker
 	body []byte          // if it was read ahead
 	last Worker
 }
 
-// RoundTrip implements [http.RoundTripper].
+// RoundTrip implements [http.RoundTripper]. What a worker says before its answer is not passed on: the proxy would trace it, as often
+// as it comes, and drop the headers that were decided here.
 func (p *passing) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.WithContext(p.ctx)
 	for {
 		p.release()
 		w, err := p.s.cfg.Workers.Worker(p.wait, p.key)

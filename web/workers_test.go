@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/http/httptrace"
+	"net/textproto"
 	"net/url"
 	"strings"
 	"sync"
@@ -219,4 +220,59 @@ func bothWays(t *testing.T, change func(*web.Config), test func(t *testing.T, s 
 			c.Engine, c.Workers = nil, single{to, http.DefaultTransport}
 		}, test)(t)
 	}))
+}
+
+// TestAnswersOfWorkers: a worker that was taken over gets no connection that its client did not ask for, on which others' requests
+// may follow where a proxy keeps it, says no more than one answer, and does not undo what the front decides.
+func TestAnswersOfWorkers(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer string
+		want   int
+	}{
+		"nobody switched":      {"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", http.StatusBadGateway},
+		"another protocol":     {"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n", http.StatusBadGateway},
+		"no status":            {"HTTP/1.1 000 Nothing\r\nContent-Length: 0\r\n\r\n", http.StatusBadGateway},
+		"hints":                {strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n", 100) + "HTTP/1.1 200 OK\r\nX-Content-Type-Options: x\r\nX-Request-Id: x\r\nContent-Length: 0\r\n\r\n", http.StatusOK},
+		"hints without an end": {strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: </"+strings.Repeat("x", 60<<10)+">\r\n\r\n", 1000), http.StatusBadGateway},
+	} {
+		t.Run(name, func(t *testing.T) {
+			worker := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				conn, _, err := w.(http.Hijacker).Hijack()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				_, _ = io.WriteString(conn, c.answer) // nobody may want all of it
+				conn.Close()
+			}))
+			defer worker.Close()
+			to, err := url.Parse(worker.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := serve(t, func(c *web.Config) { c.Engine, c.Workers = nil, single{to, http.DefaultTransport} })
+			r, err := http.NewRequest(http.MethodPost, s.url+"/v1/execute", strings.NewReader(`{"code":"1"}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			early := 0
+			r = r.WithContext(httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{Got1xxResponse: func(int, textproto.MIMEHeader) error {
+				early++
+				return nil
+			}}))
+			r.Header.Set("Authorization", "Bearer "+secret)
+			r.Header.Set("Upgrade", "websocket") // which says nothing without Connection
+			res, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer res.Body.Close()
+			if res.StatusCode != c.want || early > 0 {
+				t.Errorf("status %d, want %d, after %d others", res.StatusCode, c.want, early)
+			}
+			if h := res.Header; h.Get("X-Content-Type-Options") != "nosniff" || len(h["X-Request-Id"]) != 1 || len(h["X-Request-Id"][0]) < 10 {
+				t.Errorf("the headers are %v", h)
+			}
+		})
+	}
 }

@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"encoding/json"
+	"math"
 	"os"
 	"reflect"
 	"strings"
@@ -57,6 +58,7 @@ func TestRecordOfWorker(t *testing.T) {
 		func(r *web.Ran) { r.Record.Status = "splendid" },
 		func(r *web.Ran) { r.Tools = map[string]int{"x": 1} },
 		func(r *web.Ran) { r.Requests = map[string]int{"true": -1} },
+		func(r *web.Ran) { r.Requests = map[string]int{"false": math.MaxInt} },
 		func(r *web.Ran) { r.Record.SessionID = strings.Repeat("x", 2<<20) },
 		func(r *web.Ran) { r.Record.ToolCalls = make([]hostfuncs.ToolCall, 21) },
 	} {
@@ -75,7 +77,7 @@ func TestRecordOfWorker(t *testing.T) {
 			t.Errorf("no %s in\n%s", want, text)
 		}
 	}
-	if n := strings.Count(s.log.String(), "a run that cannot be"); n != 6 {
+	if n := strings.Count(s.log.String(), "a run that cannot be"); n != 7 {
 		t.Errorf("the log tells of %d records that cannot be", n)
 	}
 }

@@ -1,10 +1,8 @@
 package workers
 
 import (
-	"bufio"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -249,31 +247,27 @@ func (f *Fleet) serve(w *worker) {
 	job := f.cfg.Job(key)
 	job.Settings.Config.Keys = []*web.Key{{Name: key.Name, Hash: web.HashKey(w.secret), Policy: key.Policy}}
 	err := writeJob(w.control, job)
-	lines := bufio.NewScanner(w.control)
-	lines.Buffer(nil, maxNews)
-	for err == nil && lines.Scan() {
-		var n news
-		if err = json.Unmarshal(lines.Bytes(), &n); err != nil {
-			break
-		}
-		switch {
-		case n.Ready != nil:
-			if !late.Stop() {
-				continue
+	if err == nil {
+		err = hear(w.control, job.Settings.Config.AuditCode, func(n news) {
+			switch {
+			case n.Ready != nil:
+				if !late.Stop() {
+					return
+				}
+				log.Info("worker is ready", "after", time.Since(w.started), "wall", *n.Ready)
+				close(w.ready)
+				f.tasks.Go(func() { f.ask(w) })
+			case n.Ran != nil:
+				f.cfg.Record(key, *n.Ran)
+			case n.Load != nil:
+				f.mu.Lock()
+				w.seat.load = *n.Load
+				f.mu.Unlock()
 			}
-			log.Info("worker is ready", "after", time.Since(w.started), "wall", *n.Ready)
-			close(w.ready)
-			f.tasks.Go(func() { f.ask(w) })
-		case n.Ran != nil:
-			f.cfg.Record(key, *n.Ran)
-		case n.Load != nil:
-			f.mu.Lock()
-			w.seat.load = *n.Load
-			f.mu.Unlock()
-		}
+		})
 	}
 	late.Stop()
-	if err = errors.Join(err, lines.Err()); err != nil {
+	if err != nil {
 		f.kill(w, err.Error()) // it says what no worker says
 	}
 	_ = w.control.Close()

@@ -125,20 +125,25 @@ func (p *Post) tellLoad(s *web.Server) {
 }
 
 // Ran tells of a run.
-func (p *Post) Ran(r web.Ran) { _ = p.tell(news{Ran: &r}) } // a front that is gone has no audit
+func (p *Post) Ran(r web.Ran) {
+	if b, err := lines(r); err == nil {
+		_ = p.write(b) // a front that is gone has no audit
+	}
+}
 
 func (p *Post) tell(n news) error {
 	b, err := json.Marshal(n)
-	if err == nil && len(b) >= maxNews && n.Ran != nil {
-		n.Ran.Record.Code = ""
-		b, err = json.Marshal(n)
-	}
 	if err != nil {
 		return err
 	}
+	return p.write(append(b, '\n'))
+}
+
+// write writes whole lines.
+func (p *Post) write(b []byte) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_, err = p.control.Write(append(b, '\n'))
+	_, err := p.control.Write(b)
 	return err
 }
 

@@ -8,7 +8,7 @@
 //	worker    [Inherit]: a server for one key, behind a wall of its own; it inherits one socket
 //
 // The socket is the control socket between front and worker. Down it go the worker's [Job], once, and then a descriptor for
-// each connection that the front opens; up it comes one line of JSON for each piece of news. When the front shuts its
+// each connection that the front opens; up it comes one line of JSON for each piece of news (see news). When the front shuts its
 // side, or is gone, the worker ends in order; when the worker's side is shut, it has ended. No worker has a name that another
 // process could connect to.
 //
@@ -49,16 +49,6 @@ type Job struct {
 	Cache  string
 	NoWall bool
 }
-
-// news is what a worker has to say: one of these.
-type news struct {
-	Ready *string   `json:"ready,omitempty"` // it takes requests, behind this wall
-	Ran   *web.Ran  `json:"ran,omitempty"`
-	Load  *web.Load `json:"load,omitempty"`
-}
-
-// maxNews bounds a line of news, which holds a program where the operator wants it in the audit.
-const maxNews = 64 << 20
 
 // ErrLost says that the spawner ended, so that no worker can be started any longer.
 var ErrLost = errors.New("the process that starts workers has ended")
