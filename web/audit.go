@@ -69,7 +69,8 @@ type audit struct {
 	records []AuditRecord // oldest first
 	bytes   int           // of text in records
 	file    io.WriteCloser
-	failed  bool // writing failed, and that was said
+	failed  bool // writing the last record failed, and that was said
+	torn    bool // a part of it was written
 }
 
 func newAudit(code bool, file string) (*audit, error) {
@@ -149,7 +150,8 @@ func (r *AuditRecord) size() int {
 	return n
 }
 
-// add keeps a record. The error is the file's, told once.
+// add keeps a record. The error is the file's, told once until it can be written again: a disk that was full for a moment must not
+// end the record of what runs.
 func (a *audit) add(r AuditRecord) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -161,14 +163,23 @@ func (a *audit) add(r AuditRecord) error {
 		a.records[n] = AuditRecord{}
 	}
 	a.records = a.records[n:]
-	if a.file == nil || a.failed {
+	if a.file == nil {
 		return nil
 	}
 	line, err := json.Marshal(r)
-	if err == nil {
-		_, err = a.file.Write(append(line, '\n'))
+	if err != nil {
+		return err
 	}
-	a.failed = err != nil
+	line = append(line, '\n')
+	if a.torn {
+		line = append([]byte{'\n'}, line...)
+	}
+	written, err := a.file.Write(line)
+	said := a.failed
+	a.failed, a.torn = err != nil, err != nil && (written > 0 || a.torn)
+	if said {
+		return nil
+	}
 	return err
 }
 
