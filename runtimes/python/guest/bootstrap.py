@@ -46,9 +46,10 @@ def bake():
 
     import locale
 
-    from . import autopsy, host, ipython, oserrors, state, turns, zone
+    from . import autopsy, host, ipython, oserrors, state, toolarge, turns, zone
 
     oserrors.install()
+    toolarge.install()
     ipython.install()
     preload.charts()
     state.install()

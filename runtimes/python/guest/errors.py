@@ -499,21 +499,14 @@ def _recursion_hint(error):
 
 
 def wants_memory(error):
-    """Whether the program ended because it asked for more memory than it can have. A size that not even
-    an address can express is an error of other types here."""
-    text = words(error)
-    if isinstance(error, MemoryError):
-        return "Parser stack" not in text  # the parser's word for source that is nested too deeply
-    if isinstance(error, OverflowError):
-        return text == "cannot fit 'int' into an index-sized integer"
-    return isinstance(error, ValueError) and text.startswith(
-        ("array is too big; ", "Maximum allowed dimension exceeded")
-    )
+    """Whether the program ended because it asked for more memory than it can have."""
+    # The parser uses the same error for source that is nested too deeply.
+    return isinstance(error, MemoryError) and "Parser stack" not in words(error)
 
 
 def _memory_hint(error):
     if not wants_memory(error):
-        return "The source is nested too deeply to be parsed." if isinstance(error, MemoryError) else ""
+        return "The source is nested too deeply to be parsed."
     return "The sandbox's memory limit is reached: work in chunks, free what is not needed, or ask for more memory."
 
 
@@ -563,7 +556,7 @@ _HINTS = [
     (UnicodeDecodeError, _decode_hint),
     (EOFError, _eof_hint),
     (RecursionError, _recursion_hint),
-    ((MemoryError, OverflowError, ValueError), _memory_hint),
+    (MemoryError, _memory_hint),
     (SyntaxError, _syntax_hint),
     (RuntimeError, _thread_hint),
     ((RuntimeError, ValueError), _program_hint),

@@ -9,8 +9,11 @@ from . import charts, display, drawing
 
 
 def forms(figure):
-    """A figure as text, picture and data."""
-    made = {"text/plain": repr(figure), "image/png": drawing.png(figure)}
+    """A figure as text, picture and data; of one in which nothing is drawn, the text."""
+    made = {"text/plain": repr(figure)}
+    if _blank(figure):
+        return made
+    made["image/png"] = drawing.png(figure)
     try:
         data = charts.form(figure)
     except Exception:
@@ -32,8 +35,13 @@ def add_forms(bundle, value):
         _close(figure)
 
 
+def _blank(figure):
+    """Whether nothing is drawn in a figure: plt.figure() opens one, and df.plot() draws in another."""
+    return figure.get_children() == [figure.patch]
+
+
 def show_open():
-    """Hands over the figures that are open, oldest first, and closes them. Their number."""
+    """Hands over the figures that are open, oldest first, and closes them. Their number, without those that are blank."""
     from matplotlib._pylab_helpers import Gcf
 
     shown = 0
@@ -43,8 +51,9 @@ def show_open():
             continue
         figure = manager.canvas.figure
         Gcf.destroy(manager)
-        display.send(forms(figure))
-        shown += 1
+        if not _blank(figure):
+            display.send(forms(figure))
+            shown += 1
     return shown
 
 

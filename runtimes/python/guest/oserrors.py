@@ -8,6 +8,8 @@ the interpreter and the libraries agree on what they mean.
 import errno
 import os
 
+from . import statictypes
+
 _LINUX = """
     E2BIG 7 EACCES 13 EADDRINUSE 98 EADDRNOTAVAIL 99 EAFNOSUPPORT 97 EAGAIN 11 EALREADY 114 EBADF 9 EBADMSG 74 EBUSY 16
     ECANCELED 125 ECHILD 10 ECONNABORTED 103 ECONNREFUSED 111 ECONNRESET 104 EDEADLK 35 EDESTADDRREQ 89 EDOM 33 EDQUOT 122
@@ -18,60 +20,49 @@ _LINUX = """
     EPROTO 71 EPROTONOSUPPORT 93 EPROTOTYPE 91 ERANGE 34 EROFS 30 ESPIPE 29 ESRCH 3 ESTALE 116 ETIMEDOUT 110 ETXTBSY 26 EXDEV 18
 """
 _words = _LINUX.split()
-# The interpreter's number -> (its text, Linux's number). An error with another text was made by the program, which chose the number.
-_told = {getattr(errno, name): (os.strerror(getattr(errno, name)), int(n)) for name, n in zip(_words[::2], _words[1::2]) if hasattr(errno, name)}
+# Where Linux has other words for an error than WASI's C library.
+_OTHER_TEXT = {
+    "EBUSY": "Device or resource busy", "EIO": "Input/output error", "ELOOP": "Too many levels of symbolic links", "EMFILE": "Too many open files",
+    "ENAMETOOLONG": "File name too long", "ENFILE": "Too many open files in system", "ENOMEM": "Cannot allocate memory", "ENOSYS": "Function not implemented",
+    "ENOTSUP": "Operation not supported", "ENOTTY": "Inappropriate ioctl for device", "ESPIPE": "Illegal seek",
+    "ETIMEDOUT": "Connection timed out", "EXDEV": "Invalid cross-device link",
+}  # fmt: skip
+# The interpreter's number -> (its text, Linux's number and text). An error with another text was made by the program, which chose the number.
+_told = {
+    (number := getattr(errno, name)): (text := os.strerror(number), int(n), _OTHER_TEXT.get(name, text))
+    for name, n in zip(_words[::2], _words[1::2])
+    if hasattr(errno, name)
+}
 
 _str, _repr = OSError.__str__, OSError.__repr__
 
 
-def _number(error):
-    """Linux's number of an error that the system made, or None."""
+def _linux(error):
+    """Linux's number and text of an error that the system made, or None twice."""
     raw = error.errno
-    text, number = _told.get(raw, (None, None)) if type(raw) is int else (None, None)
-    return number if text is not None and error.strerror == text else None
+    text, *linux = _told.get(raw, (None, None, None)) if type(raw) is int else (None, None, None)
+    return linux if text is not None and error.strerror == text else (None, None)
 
 
 def __str__(self):
-    number = _number(self)
+    number, text = _linux(self)
     if number is None:
         return _str(self)
     if self.filename is None:
-        return f"[Errno {number}] {self.strerror}"
+        return f"[Errno {number}] {text}"
     if self.filename2 is None:
-        return f"[Errno {number}] {self.strerror}: {self.filename!r}"
-    return f"[Errno {number}] {self.strerror}: {self.filename!r} -> {self.filename2!r}"
+        return f"[Errno {number}] {text}: {self.filename!r}"
+    return f"[Errno {number}] {text}: {self.filename!r} -> {self.filename2!r}"
 
 
 def __repr__(self):
-    number = _number(self)
+    number, text = _linux(self)
     if number is None or self.args[:1] != (self.errno,):
         return _repr(self)
-    return f"{type(self).__name__}{(number, *self.args[1:])!r}"
-
-
-_IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
+    return f"{type(self).__name__}{(number, text, *self.args[2:])!r}"
 
 
 def install():
-    """Sets the methods of OSError. Its type refuses that, as one of C's: its flag for it is taken away meanwhile. The
-    dictionary in which its methods are looked up is not the one that is written to then, but setting one there has the
-    type fill its slots from the methods, for those that are made of it too."""
-    import gc
-
-    import numpy
-
-    class Memory:
-        __array_interface__ = {"data": (id(OSError), False), "shape": (64,), "typestr": "<u4", "version": 3}
-
-    words = numpy.asarray(Memory())
-    (at,) = numpy.flatnonzero(words == OSError.__flags__ & 0xFFFFFFFF)
-    before = words.copy()
-    words[at] &= ~numpy.uint32(_IMMUTABLE)
-    methods = gc.get_referents(OSError.__dict__)[0]
-    for method in (__str__, __repr__):
-        methods[method.__name__] = method
-        setattr(OSError, method.__name__, method)
-    words[at] |= numpy.uint32(_IMMUTABLE)
-    words[before == 0] = 0  # the dictionary that was written to
+    statictypes.give(OSError, __str__=__str__, __repr__=__repr__)
     if str(OSError(errno.EBADF, os.strerror(errno.EBADF))) != "[Errno 9] Bad file descriptor":
         raise RuntimeError("OSError does not take its methods")

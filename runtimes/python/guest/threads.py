@@ -55,7 +55,7 @@ def _wait(timeout, what, come, again=False):
         return come()
     while not come():
         if not _bring(come):
-            for thread in later.parked:
+            for thread in later.parked if later.starting is None else ():  # what one waits for that starts is said of it
                 if "_cloche_stuck" in vars(thread):
                     raise thread._cloche_stuck.with_traceback(None)
             raise WaitsForever(f"waiting for {what} would never end: threads are not available in this sandbox")

@@ -17,6 +17,10 @@ assert str(missing) == "[Errno 2] No such file or directory: 'none.csv'"
 assert repr(missing) == "FileNotFoundError(2, 'No such file or directory')"
 assert missing.errno == errno.ENOENT and missing.filename == "none.csv"
 assert str(error_of(os.rename, "none", "other")) == "[Errno 2] No such file or directory: 'none' -> 'other'"
+assert str(error_of(open, "n" * 300)).startswith("[Errno 36] File name too long: 'nnn")
+os.symlink("circle", "circle")
+assert repr(error_of(open, "circle")) == "OSError(40, 'Too many levels of symbolic links')"
+os.remove("circle")
 assert str(error_of(open, ".")) == "[Errno 21] Is a directory: '.'"
 os.mkdir("folder")
 assert str(error_of(os.mkdir, "folder")) == "[Errno 17] File exists: 'folder'"

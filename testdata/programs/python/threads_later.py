@@ -42,6 +42,45 @@ except RuntimeError as e:
     assert "never end" in str(e)
 
 
+# Workers that are no daemons, and are told to stop one by one; and threads that meet.
+ended = []
+
+
+def work_until_told():
+    while (job := jobs.get()) is not None:
+        ended.append(job)
+        jobs.task_done()
+    ended.append("stopped")
+
+
+workers = [threading.Thread(target=work_until_told) for _ in range(3)]
+for worker in workers:
+    worker.start()
+for n in range(4):
+    jobs.put(n)
+jobs.join()
+for _ in workers:
+    jobs.put(None)
+for worker in workers:
+    worker.join()
+assert ended == [0, 1, 2, 3] + ["stopped"] * 3
+
+meeting, met = threading.Barrier(3), []
+
+
+def meet(n):
+    meeting.wait()
+    met.append(n)
+
+
+meeters = [threading.Thread(target=meet, args=(n,)) for n in range(3)]
+for meeter in meeters:
+    meeter.start()
+for meeter in meeters:
+    meeter.join()
+assert sorted(met) == [0, 1, 2]
+
+
 # One that looks again and again.
 def poll():
     while True:
