@@ -137,7 +137,14 @@ type terminal struct {
 	file *os.File
 	mu   sync.Mutex // over seen
 	seen bytes.Buffer
-	at   int // what expect has read
+	at   int           // what expect has read
+	over chan struct{} // closed when nothing more will be seen
+}
+
+// all is what was seen when nobody writes any more.
+func (p *terminal) all() string {
+	<-p.over
+	return p.seen.String()
 }
 
 func openTerminal(t *testing.T) (term *terminal, child *os.File) {
@@ -160,8 +167,9 @@ func openTerminal(t *testing.T) (term *terminal, child *os.File) {
 	if child, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0); err != nil {
 		t.Fatal(err)
 	}
-	term = &terminal{t: t, file: far}
+	term = &terminal{t: t, file: far, over: make(chan struct{})}
 	go func() {
+		defer close(term.over)
 		b := make([]byte, 4096)
 		for {
 			n, err := far.Read(b)

@@ -74,7 +74,7 @@ func (c *replayCmd) tell(a *app, rec *engine.Receipt, again *engine.Replay) erro
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(a.out, "%s\n", b)
+		_, err = fmt.Fprintf(jsonOnScreen{a.out}, "%s\n", b)
 		return err
 	}
 	if again.Same {
@@ -84,7 +84,7 @@ func (c *replayCmd) tell(a *app, rec *engine.Receipt, again *engine.Replay) erro
 		return err
 	}
 	for _, d := range again.Differences {
-		if _, err := fmt.Fprintf(a.out, "differs: %s\n    expected %s\n    got      %s\n", d.Field, shown(d.Expected), shown(d.Got)); err != nil {
+		if _, err := fmt.Fprintf(a.out, "differs: %s\n    expected %s\n    got      %s\n", shown(d.Field), shown(d.Expected), shown(d.Got)); err != nil {
 			return err
 		}
 	}

@@ -21,7 +21,7 @@ func (r *runner) report(p program, res *engine.Result, files *engine.Files) erro
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(r.app.out, "%s\n", b); err != nil {
+		if _, err := fmt.Fprintf(jsonOnScreen{r.app.out}, "%s\n", b); err != nil {
 			return err
 		}
 	} else {

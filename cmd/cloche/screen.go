@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 	"unicode/utf8"
 
@@ -23,6 +25,33 @@ func onScreen(w io.Writer) io.Writer {
 	}
 	return w
 }
+
+// jsonOnScreen passes on text that is JSON, with escapes in the place of the control characters that JSON lets stand as they are
+// (DEL and U+0080 to U+009F): terminals obey some of them, and most of such a text is the program's.
+type jsonOnScreen struct{ to io.Writer }
+
+// Write implements [io.Writer]. p is whole characters.
+func (s jsonOnScreen) Write(p []byte) (int, error) {
+	out := make([]byte, 0, len(p)+2)
+	for i := 0; i < len(p); i++ {
+		switch c := p[i]; {
+		case c == 0x7f:
+			out = append(out, `\u007f`...)
+		case c == 0xc2 && i+1 < len(p) && p[i+1] < 0xa0: // U+0080 to U+009F in UTF-8
+			i++
+			out = fmt.Appendf(out, `\u%04x`, p[i])
+		default:
+			out = append(out, c)
+		}
+	}
+	if _, err := s.to.Write(out); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// jsonLog is a log in JSON, a record a line.
+func jsonLog(w io.Writer) *slog.Logger { return slog.New(slog.NewJSONHandler(jsonOnScreen{w}, nil)) }
 
 const (
 	escape = '\x1b'

@@ -2,7 +2,11 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
 	"testing"
+	"unicode"
 )
 
 func TestScreen(t *testing.T) {
@@ -50,4 +54,25 @@ func FuzzScreen(f *testing.F) {
 			t.Errorf("%q and %q: %q in two, %q as one, %q again", a, b, once.Bytes(), whole.Bytes(), twice.Bytes())
 		}
 	})
+}
+
+// TestJSONOnScreen: what a program says stays what it is in JSON, and no terminal obeys it.
+func TestJSONOnScreen(t *testing.T) {
+	said := "\x1b]0;a\x07\x7f\u0080\u009d0;b\u009c\u009f\u00a0é数\\"
+	var out bytes.Buffer
+	if err := json.NewEncoder(jsonOnScreen{&out}).Encode(said); err != nil {
+		t.Fatal(err)
+	}
+	jsonLog(&out).Info(said)
+	for _, c := range strings.ReplaceAll(out.String(), "\n", "") {
+		if unicode.IsControl(c) {
+			t.Fatalf("there is %U in %q", c, &out)
+		}
+	}
+	d := json.NewDecoder(&out)
+	var told string
+	var logged struct{ Msg string }
+	if err := errors.Join(d.Decode(&told), d.Decode(&logged)); err != nil || told != said || logged.Msg != said {
+		t.Errorf("%q became %q and %q (%v)", said, told, logged.Msg, err)
+	}
 }

@@ -7,7 +7,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"net"
 	"net/http"
@@ -84,7 +83,7 @@ func (c *serveCmd) Run(a *app) (err error) {
 		return err
 	}
 	cfg := settings.Config
-	cfg.Logger = slog.New(slog.NewJSONHandler(a.err, nil))
+	cfg.Logger = jsonLog(a.err)
 	if settings.Pprof {
 		cfg.Debug = profiles()
 	}

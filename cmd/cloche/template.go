@@ -60,7 +60,7 @@ func (c *templateBuildCmd) Run(a *app) (err error) {
 	}
 	defer func() { err = errors.Join(err, eng.Close()) }()
 	res, err := eng.BuildTemplate(a.ctx, c.Name, o, engine.Turn{
-		Code: string(code), Name: filepath.Base(c.Preload), Stdout: a.out, Stderr: a.err,
+		Code: string(code), Name: filepath.Base(c.Preload), Stdout: onScreen(a.out), Stderr: onScreen(a.err),
 	})
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func (c *templateListCmd) Run(a *app) (err error) {
 		return err
 	}
 	if c.JSON {
-		return json.NewEncoder(a.out).Encode(list)
+		return json.NewEncoder(jsonOnScreen{a.out}).Encode(list)
 	}
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	for _, t := range list {

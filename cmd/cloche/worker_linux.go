@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -158,7 +157,7 @@ func (workerCmd) Run(a *app) (err error) {
 		return a.getenv(name)
 	}
 	cfg := job.Settings.Config
-	cfg.Logger, cfg.OnRun = slog.New(slog.NewJSONHandler(a.err, nil)), post.Ran
+	cfg.Logger, cfg.OnRun = jsonLog(a.err), post.Ran
 	b, err := here.openHost(&job.Settings, cfg, job.Cache)
 	if err != nil {
 		return err
@@ -183,5 +182,5 @@ type spawnerCmd struct{}
 
 // Run starts what the front orders.
 func (spawnerCmd) Run(a *app) error {
-	return workers.Spawn(slog.New(slog.NewJSONHandler(a.err, nil)))
+	return workers.Spawn(jsonLog(a.err))
 }
