@@ -57,17 +57,22 @@ func (l *lesson) learn(res *engine.Result) {
 	}
 }
 
-// patternFor is a pattern for requests like one that was made: its method, its server, and the folder of its path.
+// patternFor is a pattern for requests like one that was made: its method, its server, and the folder of its path. It is "" for what
+// no policy can allow. The URL is the program's word, and a star in it is a star, while in a pattern it would stand for anything.
 func patternFor(method, u string) string {
 	parsed, err := url.Parse(u)
-	if err != nil || parsed.Host == "" {
-		return "" // no policy can allow it
+	if err != nil || parsed.Host == "" || strings.Contains(parsed.Host, "*") {
+		return ""
 	}
-	if method == http.MethodConnect { // it was not reached, so nothing is known of the request
-		return fmt.Sprintf("%s://%s", parsed.Scheme, parsed.Host)
+	pattern := fmt.Sprintf("%s://%s", parsed.Scheme, parsed.Host)
+	if method != http.MethodConnect { // else it was not reached, so nothing is known of the request
+		plain, _, _ := strings.Cut(parsed.EscapedPath()+"x", "*")
+		pattern = fmt.Sprintf("%s %s%s/*", method, pattern, strings.TrimSuffix(path.Dir(plain), "/"))
 	}
-	folder := path.Dir(parsed.EscapedPath() + "x")
-	return fmt.Sprintf("%s %s://%s%s/*", method, parsed.Scheme, parsed.Host, strings.TrimSuffix(folder, "/"))
+	if _, err := fetch.ParsePattern(pattern); err != nil {
+		return ""
+	}
+	return pattern
 }
 
 // Head-room over what was used, so that a run on a slower day or slightly larger data still fits.

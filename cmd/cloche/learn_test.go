@@ -3,6 +3,7 @@ package main
 import (
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -79,5 +80,30 @@ func TestLearnNetwork(t *testing.T) {
 	}
 	if _, err := fetch.FromPolicy(p.Network, func(string) string { return "a token of some length" }); err != nil {
 		t.Error(err)
+	}
+}
+
+// What a program asks for is taken as it is: no letter of it opens more than that, or makes the policy one that cannot be used.
+func TestLearnOfHostilePrograms(t *testing.T) {
+	var requests []hostfuncs.HTTPRequest
+	for _, u := range []string{
+		"https://*/v1/x", "https://*.com/", "http://*:8080/y", "*://api.example.com/", "https://api.example.com:*/", "https://api.example.com/a/*/b/c", "https://api.example.com/d*/e",
+		"https://api.example.com/a/%2e%2e%2f/b", "https://api.example.com/a;/../b", "https://api.example.com/%zz", "https://api.example.com/\"x y\"/z", "https://exa mple/", "://", "",
+	} {
+		requests = append(requests, hostfuncs.HTTPRequest{Method: "GET", URL: u}, hostfuncs.HTTPRequest{Method: "CONNECT", URL: u})
+	}
+	l := &lesson{}
+	l.learn(&engine.Result{HTTPRequests: requests})
+	p, err := fetch.FromPolicy(learned(t, l).Network, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range p.Allow {
+		if rest, ok := strings.CutPrefix(strings.TrimPrefix(a.String(), "GET "), "https://api.example.com"); !ok || strings.HasPrefix(rest, ":") {
+			t.Errorf("%s is allowed", a)
+		}
+	}
+	if want := "GET https://api.example.com/a/*"; !slices.ContainsFunc(p.Allow, func(a fetch.Pattern) bool { return a.String() == want }) {
+		t.Errorf("%s is not among %v", want, p.Allow)
 	}
 }
