@@ -1,9 +1,11 @@
 package engine_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -70,5 +72,22 @@ func TestFilePrograms(t *testing.T) {
 				t.Errorf("%s (-CPython here +sandbox):\n%s", name, diff)
 			}
 		})
+	}
+}
+
+// TestListingsAreBounded: a folder of many long names is listed without the host holding them again and again.
+func TestListingsAreBounded(t *testing.T) {
+	const names, length = 10_000, 240
+	s := open(t, engine.Options{Language: engine.JavaScript, Limits: limits.Limits{Inodes: 2 * names}})
+	turn(t, s, engine.Turn{Code: fmt.Sprintf(`const fs = require("fs"); for (let i = 0; i < %d; i++) fs.writeFileSync("/tmp/" + "n".repeat(%d) + i, "")`, names, length)})
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	res := turn(t, s, engine.Turn{Code: `for (let i = 0; i < 4; i++) console.log(fs.readdirSync("/tmp").length)`})
+	runtime.ReadMemStats(&after)
+	if want := strings.Repeat(fmt.Sprintln(names), 4); res.Stdout != want {
+		t.Fatalf("%s %s", res.Stdout, res.Stderr)
+	}
+	if got := after.TotalAlloc - before.TotalAlloc; got > 4*names*length {
+		t.Errorf("the host took %s to list %s of names four times", limits.FormatSize(got), limits.FormatSize(names*length))
 	}
 }

@@ -96,8 +96,8 @@ func (f guestFiles) Stat(p string, follow bool) (js.FileInfo, error) {
 	})
 }
 
-func (f guestFiles) ReadDir(p string, most int) ([]js.FileInfo, error) {
-	return at(f, p, func(p vfs.Path) ([]js.FileInfo, error) {
+func (f guestFiles) ReadDir(p string, most int) ([]js.DirEntry, error) {
+	return at(f, p, func(p vfs.Path) ([]js.DirEntry, error) {
 		h, err := f.ns.Open(nil, p, vfs.OpenDirectory)
 		if err != nil {
 			return nil, err
@@ -107,13 +107,13 @@ func (f guestFiles) ReadDir(p string, most int) ([]js.FileInfo, error) {
 		if err != nil {
 			return nil, err
 		}
-		var out []js.FileInfo
+		out := make([]js.DirEntry, 0, len(entries))
 		for _, e := range entries {
 			if e.Name != "." && e.Name != ".." {
-				out = append(out, js.FileInfo{Name: e.Name, Inode: e.Ino, Mode: modes[e.Kind]})
+				out = append(out, js.DirEntry{Name: e.Name, Mode: modes[e.Kind]})
 			}
 		}
-		slices.SortFunc(out, func(a, b js.FileInfo) int { return strings.Compare(a.Name, b.Name) })
+		slices.SortFunc(out, func(a, b js.DirEntry) int { return strings.Compare(a.Name, b.Name) })
 		return out[:min(len(out), most)], nil
 	})
 }

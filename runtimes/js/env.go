@@ -53,7 +53,7 @@ type Files interface {
 	// Stat describes a file; follow says whether a link at the end of path is followed.
 	Stat(path string, follow bool) (FileInfo, error)
 	// ReadDir lists a folder, at most max entries, sorted by name.
-	ReadDir(path string, max int) ([]FileInfo, error)
+	ReadDir(path string, max int) ([]DirEntry, error)
 	Mkdir(path string) error
 	// Remove removes a file or link, or with dir an empty folder.
 	Remove(path string, dir bool) error
@@ -72,6 +72,12 @@ type File interface {
 	io.Closer
 	Truncate(size int64) error
 	Stat() (FileInfo, error)
+}
+
+// DirEntry is a name in a folder, and what it stands for.
+type DirEntry struct {
+	Name string
+	Mode fs.FileMode // as in FileInfo
 }
 
 // FileInfo describes a file.
@@ -154,7 +160,7 @@ type noFiles struct{}
 
 func (noFiles) Open(string, int) (File, error)              { return nil, fs.ErrNotExist }
 func (noFiles) Stat(string, bool) (FileInfo, error)         { return FileInfo{}, fs.ErrNotExist }
-func (noFiles) ReadDir(string, int) ([]FileInfo, error)     { return nil, fs.ErrNotExist }
+func (noFiles) ReadDir(string, int) ([]DirEntry, error)     { return nil, fs.ErrNotExist }
 func (noFiles) Mkdir(string) error                          { return syscall.EROFS }
 func (noFiles) Remove(string, bool) error                   { return fs.ErrNotExist }
 func (noFiles) Rename(string, string) error                 { return fs.ErrNotExist }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -226,16 +227,46 @@ func unixMode(m fs.FileMode) uint32 {
 	return kind | perm
 }
 
-func (in *interp) list(entries []FileInfo, err error) uint64 {
+// list answers "readdir". A hundred thousand names may be as long as names can be: their JSON is written once, where the guest has
+// made room for it.
+func (in *interp) list(entries []DirEntry, err error) uint64 {
 	if err != nil {
 		return in.fileError(errorCode(err))
 	}
-	out := make([][2]any, len(entries))
-	for i, e := range entries {
-		out[i] = [2]any{e.Name, unixMode(e.Mode)}
+	const around = len("=[]")
+	size, piece := around, []byte(nil)
+	for _, e := range entries {
+		piece = appendEntry(piece[:0], e)
+		size += len(piece) + len(",")
 	}
-	b, _ := json.Marshal(out)
-	return in.textOrError(string(b), nil)
+	in.charge(int64(size))
+	p, ok := in.alloc(size)
+	if !ok {
+		return in.noMemory()
+	}
+	text := append(in.view(p, uint32(size))[:0], "=["...)
+	for i, e := range entries {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = appendEntry(text, e)
+	}
+	text = append(text, ']')
+	v := value(in.call("JS_NewStringLen", uint64(in.b.Ctx), uint64(p), uint64(len(text))))
+	in.release(p)
+	return in.box(v)
+}
+
+// appendEntry writes [name, mode].
+func appendEntry(out []byte, e DirEntry) []byte {
+	out = append(out, '[')
+	if strings.IndexFunc(e.Name, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' }) < 0 {
+		out = append(append(append(out, '"'), e.Name...), '"')
+	} else {
+		name, _ := json.Marshal(e.Name) // text always encodes
+		out = append(out, name...)
+	}
+	return append(strconv.AppendUint(append(out, ','), uint64(unixMode(e.Mode)), 10), ']')
 }
 
 // realPath resolves every link of p, which must exist. A link can lead through thousands of folders, each of which the tree walks to.

@@ -131,7 +131,7 @@ func (m *memFiles) Stat(p string, follow bool) (js.FileInfo, error) {
 	return m.info(path.Base(at), n), nil
 }
 
-func (m *memFiles) ReadDir(p string, most int) ([]js.FileInfo, error) {
+func (m *memFiles) ReadDir(p string, most int) ([]js.DirEntry, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	at, n, err := m.must(p, true)
@@ -141,7 +141,11 @@ func (m *memFiles) ReadDir(p string, most int) ([]js.FileInfo, error) {
 	if !n.mode.IsDir() {
 		return nil, syscall.ENOTDIR
 	}
-	return m.children(at)[:min(most, len(m.children(at)))], nil
+	var out []js.DirEntry
+	for _, n := range m.children(at) {
+		out = append(out, js.DirEntry{Name: n.Name, Mode: n.Mode})
+	}
+	return out[:min(most, len(out))], nil
 }
 
 func (m *memFiles) children(dir string) []js.FileInfo {

@@ -33,7 +33,7 @@ type ZipFS struct {
 // ZipOptions are the bounds on an archive. Zero means the default.
 type ZipOptions struct {
 	MaxEntries    int   // files and folders, those not listed but implied included; 100,000
-	MaxIndexBytes int64 // of the central directory; 16 MiB (an index in memory takes about eight times that)
+	MaxIndexBytes int64 // of the central directory; 16 MiB (an index in memory takes up to four times that)
 	// MaxRatio is how many times larger than its compressed form a member may claim to be; 1,100. Nothing that
 	// deflate makes is over 1,032.
 	MaxRatio   int64
