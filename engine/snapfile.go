@@ -29,19 +29,21 @@ import (
 //
 //	magic     8 bytes
 //	version   u32
-//	lengths   of the header u32, of the body u64
+//	length    of the header, u32
 //	nonce     16 bytes
 //	header    JSON of snapHeader                 } encrypted: AES-256 in counter mode, from the nonce
-//	body      zstd of: pages, then files         }
+//	body      zstd of: pages, then files         } but for the lengths of the body's pieces
 //	HMAC-SHA256 of all that, 32 bytes
 //
-// Both keys are derived from the deployment's. Pages are records of u32 page number, u32 count and the pages, in rising order; a count of 0 ends them. Files are a
+// Both keys are derived from the deployment's. The body comes in pieces, each with its length before it, u32: all have snapPiece bytes but the
+// last, which has fewer. So it is written as it is made, and not held. Pages are records of u32 page number, u32 count and the pages, in rising order; a count of 0 ends them. Files are a
 // vfs export. Lengths are believed as far as bytes come; nothing else is looked at before the HMAC is right.
 const (
 	snapMagic   = "CLOCHESN"
-	snapVersion = 1
-	snapFixed   = len(snapMagic) + 4 + 4 + 8 + aes.BlockSize
+	snapVersion = 2
+	snapFixed   = len(snapMagic) + 4 + 4 + aes.BlockSize
 	snapMAC     = sha256.Size
+	snapPiece   = 64 << 10
 	// maxSnapHeader is room for the descriptors that a program may hold open, with their paths.
 	maxSnapHeader = 64 << 20
 	// maxSnapBody is above what memory and files can come to.
@@ -127,30 +129,60 @@ func (h snapHeader) write(w io.Writer, key []byte, st *state, since *memimage.De
 	if len(header) > maxSnapHeader {
 		return 0, fmt.Errorf("a header of %d bytes is more than %d", len(header), maxSnapHeader)
 	}
-	var body bytes.Buffer
-	if err := writeBody(&body, st, since); err != nil {
-		return 0, err
-	}
 	fixed := binary.LittleEndian.AppendUint32([]byte(snapMagic), snapVersion)
 	fixed = binary.LittleEndian.AppendUint32(fixed, uint32(len(header)))
-	fixed = binary.LittleEndian.AppendUint64(fixed, uint64(body.Len()))
 	nonce := make([]byte, aes.BlockSize)
 	_, _ = rand.Read(nonce) // cannot fail
 	fixed = append(fixed, nonce...)
 	hidden, mac := snapKeys(key, nonce)
-	for _, part := range [][]byte{header, body.Bytes()} {
-		hidden.XORKeyStream(part, part)
-	}
+	hidden.XORKeyStream(header, header)
 	c := &counter{w: w}
 	out := io.MultiWriter(c, mac)
-	for _, part := range [][]byte{fixed, header, body.Bytes()} {
+	for _, part := range [][]byte{fixed, header} {
 		if _, err := out.Write(part); err != nil {
 			return c.n, err
 		}
 	}
+	body := &pieceWriter{to: out, hidden: hidden}
+	if err := errors.Join(writeBody(body, st, since), body.close()); err != nil {
+		return c.n, err
+	}
 	_, err = c.Write(mac.Sum(nil))
 	return c.n, err
 }
+
+// pieceWriter writes a body.
+type pieceWriter struct {
+	to     io.Writer
+	hidden cipher.Stream
+	piece  []byte
+}
+
+func (p *pieceWriter) Write(b []byte) (int, error) {
+	for written := 0; ; {
+		n := min(len(b)-written, snapPiece-len(p.piece))
+		p.piece = append(p.piece, b[written:written+n]...)
+		if written += n; written == len(b) && len(p.piece) < snapPiece {
+			return written, nil
+		}
+		if err := p.flush(); err != nil {
+			return written, err
+		}
+	}
+}
+
+func (p *pieceWriter) flush() error {
+	p.hidden.XORKeyStream(p.piece, p.piece)
+	_, err := p.to.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(p.piece))))
+	if err == nil {
+		_, err = p.to.Write(p.piece)
+	}
+	p.piece = p.piece[:0]
+	return err
+}
+
+// close writes the last piece.
+func (p *pieceWriter) close() error { return p.flush() }
 
 // snapKeys are the two ciphers of a file.
 func snapKeys(key, nonce []byte) (cipher.Stream, hash.Hash) {
@@ -190,6 +222,7 @@ var (
 func writeBody(w io.Writer, st *state, since *memimage.Delta) error {
 	z := encoders.Get().(*zstd.Encoder)
 	defer encoders.Put(z)
+	defer z.Reset(nil) // or it holds w
 	z.Reset(w)
 	page := uint64(os.Getpagesize())
 	record := func(offset uint64, n int) []byte {
@@ -217,7 +250,23 @@ func writeBody(w io.Writer, st *state, since *memimage.Delta) error {
 // snapFile is a snapshot file whose HMAC was right.
 type snapFile struct {
 	snapHeader
-	body []byte
+	body pieces // until it is opened
+}
+
+// pieces are read once: what was read is no longer held.
+type pieces [][]byte
+
+func (p *pieces) Read(b []byte) (int, error) {
+	for len(*p) > 0 {
+		first := &(*p)[0]
+		if n := copy(b, *first); n > 0 || len(b) == 0 {
+			*first = (*first)[n:]
+			return n, nil
+		}
+		*first = nil
+		*p = (*p)[1:]
+	}
+	return 0, io.EOF
 }
 
 // readSnapshot reads a file and checks that it is whole and was made with the key.
@@ -232,15 +281,14 @@ func readSnapshot(r io.Reader, key []byte) (*snapFile, error) {
 	if v := binary.LittleEndian.Uint32(fixed[len(snapMagic):]); v != snapVersion {
 		return nil, badSnapshot("it has version %d, this program reads version %d", v, snapVersion)
 	}
-	lengths := fixed[len(snapMagic)+4:]
 	hidden, mac := snapKeys(key, fixed[snapFixed-aes.BlockSize:])
 	mac.Write(fixed)
 	in := io.TeeReader(r, mac)
-	header, err := readPart(in, uint64(binary.LittleEndian.Uint32(lengths)), maxSnapHeader)
+	header, err := readPart(in, uint64(binary.LittleEndian.Uint32(fixed[len(snapMagic)+4:])), maxSnapHeader)
 	if err != nil {
 		return nil, err
 	}
-	body, err := readPart(in, binary.LittleEndian.Uint64(lengths[4:]), maxSnapBody)
+	body, err := readPieces(in)
 	if err != nil {
 		return nil, err
 	}
@@ -256,12 +304,35 @@ func readSnapshot(r io.Reader, key []byte) (*snapFile, error) {
 		return nil, badSnapshot("there are bytes after its end")
 	}
 	hidden.XORKeyStream(header, header)
-	hidden.XORKeyStream(body, body)
+	for _, p := range body {
+		hidden.XORKeyStream(p, p)
+	}
 	f := &snapFile{body: body}
 	if err := json.Unmarshal(header, &f.snapHeader); err != nil {
 		return nil, badSnapshot("header: %w", err)
 	}
 	return f, nil
+}
+
+// readPieces reads a body. What it takes of memory is what comes.
+func readPieces(r io.Reader) (body pieces, err error) {
+	for size := 0; ; {
+		var length [4]byte
+		if _, err := io.ReadFull(r, length[:]); err != nil {
+			return nil, cutShortFile(err)
+		}
+		n := binary.LittleEndian.Uint32(length[:])
+		if size += int(n); n > snapPiece || size > maxSnapBody {
+			return nil, badSnapshot("a piece of %d bytes is too much", n)
+		}
+		p := make([]byte, n)
+		if _, err := io.ReadFull(r, p); err != nil {
+			return nil, cutShortFile(err)
+		}
+		if body = append(body, p); n < snapPiece {
+			return body, nil
+		}
+	}
 }
 
 // readPart reads n bytes. It takes memory as they come.
@@ -306,7 +377,8 @@ func (f *snapFile) open(l *loaded) (*state, error) {
 func (f *snapFile) openBody(image *memimage.Image, st *state) error {
 	z := decoders.Get().(*zstd.Decoder)
 	defer decoders.Put(z)
-	if err := z.Reset(bytes.NewReader(f.body)); err != nil {
+	defer func() { _ = z.Reset(nil) }() // or it holds what it has read
+	if err := z.Reset(&f.body); err != nil {
 		return err
 	}
 	b, err := memimage.NewBuilder(image, f.MemoryBytes)

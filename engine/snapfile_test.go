@@ -2,10 +2,14 @@ package engine
 
 import (
 	"bytes"
+	"crypto/rand"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
+	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
@@ -65,7 +69,7 @@ func FuzzSnapshotBody(f *testing.F) {
 		if !compressed {
 			body = e.EncodeAll(body, nil)
 		}
-		s := &snapFile{snapHeader: snapHeader{Page: page, MemoryBytes: size}, body: body}
+		s := &snapFile{snapHeader: snapHeader{Page: page, MemoryBytes: size}, body: pieces{body}}
 		st := &state{}
 		if err := s.openBody(image, st); err != nil {
 			return
@@ -121,4 +125,66 @@ func FuzzReadSnapshot(f *testing.F) {
 			t.Errorf("what nobody signed: %v", err)
 		}
 	})
+}
+
+// A state is written as it is read from memory, and read into what its file has and what it has: neither holds it again and again.
+func TestSnapshotsAreNotHeld(t *testing.T) {
+	const size = 64 << 20
+	key := []byte("the key")
+	image, err := memimage.FromBytes(make([]byte, memimage.PageSize))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer image.Close()
+	b, err := memimage.NewBuilder(image, size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	part := make([]byte, 1<<20)
+	for at := uint64(0); at < size; at += uint64(len(part)) {
+		_, _ = rand.Read(part) // nothing can be made small of it
+		if err := b.Add(at, part); err != nil {
+			t.Fatal(err)
+		}
+	}
+	template, err := vfs.NewTemplate(vfs.Config{Layout: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := &state{vm: vm.Checkpoint{Memory: b.Delta()}, files: template.New(vfs.Options{}).Snapshot()}
+	defer st.release()
+	file, err := os.Create(filepath.Join(t.TempDir(), "file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+
+	var before, written, read runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if _, err := writeSnapshot(file, key, "x", Options{}, st); err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&written)
+	if got := written.TotalAlloc - before.TotalAlloc; got > size/2 {
+		t.Errorf("%d MiB were taken to write %d", got>>20, size>>20)
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		t.Fatal(err)
+	}
+	f, err := readSnapshot(file, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := &state{}
+	if err := f.openBody(image, again); err != nil {
+		t.Fatal(err)
+	}
+	defer again.release()
+	runtime.ReadMemStats(&read)
+	if got := read.TotalAlloc - written.TotalAlloc; got > size*3/2 {
+		t.Errorf("%d MiB were taken to read %d", got>>20, size>>20)
+	}
+	if len(f.body) > 0 || again.vm.Memory.Bytes() != size {
+		t.Errorf("%d pieces are still held, and %d MiB of memory were read", len(f.body), again.vm.Memory.Bytes()>>20)
+	}
 }

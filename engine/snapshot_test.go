@@ -155,11 +155,14 @@ func TestSnapshotRefused(t *testing.T) {
 		bad[fmt.Sprintf("cut at %d", i)] = file[:i]
 	}
 	version := bytes.Clone(file)
-	binary.LittleEndian.PutUint32(version[8:], 2)
+	binary.LittleEndian.PutUint32(version[8:], 1)
 	bad["version"] = version
 	huge := bytes.Clone(file)
 	binary.LittleEndian.PutUint32(huge[12:], 1<<31)
 	bad["huge header"] = huge
+	piece := bytes.Clone(file)
+	binary.LittleEndian.PutUint32(piece[32+binary.LittleEndian.Uint32(file[12:]):], 1<<31) // behind the header
+	bad["huge piece"] = piece
 	for name, b := range bad {
 		if _, err := testEngine(t).ReadSnapshot(bytes.NewReader(b)); !errors.Is(err, engine.ErrSnapshot) || !errors.Is(err, engine.ErrInvalid) {
 			t.Errorf("%s: %v", name, err)

@@ -227,16 +227,18 @@ func (s *store) readTurn(id string, key []byte) (*snapFile, error) {
 
 // read gives the state of a stored session and its base. The caller owns both.
 func (s *store) read(turn *snapFile, key []byte, l *loaded) (*state, *saved, error) {
-	text, err := os.ReadFile(s.baseFile(turn.Session.ID, turn.Session.Base))
+	file, err := os.Open(s.baseFile(turn.Session.ID, turn.Session.Base))
 	if err != nil {
 		return nil, nil, err
 	}
-	if sum := sha256.Sum256(text); !bytes.Equal(sum[:], turn.Session.Hash) {
+	defer file.Close()
+	sum := sha256.New()
+	f, err := readSnapshot(io.TeeReader(file, sum), key)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !bytes.Equal(sum.Sum(nil), turn.Session.Hash) {
 		return nil, nil, badSnapshot("its base is another")
-	}
-	f, err := readSnapshot(bytes.NewReader(text), key)
-	if err != nil {
-		return nil, nil, err
 	}
 	base, err := f.open(l)
 	if err != nil {
