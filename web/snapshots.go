@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/cloche-dev/cloche/engine"
+	"github.com/cloche-dev/cloche/limits"
 )
 
 // SnapshotRequest is the body of POST /v1/sessions/{id}/snapshots, which may be empty.
@@ -71,10 +72,11 @@ type snapshot struct {
 type snapshots struct {
 	dir string // for their files, "" for none
 
-	mu   sync.Mutex
-	all  map[string]*snapshot
-	held map[*Key]int // there, or being made
-	// moving are the keys that send or fetch one. It is held in memory whole, so each key does so with one at a time.
+	mu    sync.Mutex
+	all   map[string]*snapshot
+	held  map[*Key]int    // there, or being made
+	bytes map[*Key]uint64 // that those which are there hold
+	// moving are the keys that send or fetch one. One that is sent is held in memory whole, so each key does so with one at a time.
 	moving map[*Key]bool
 }
 
@@ -85,7 +87,7 @@ const (
 )
 
 func newSnapshots() *snapshots {
-	return &snapshots{all: map[string]*snapshot{}, held: map[*Key]int{}, moving: map[*Key]bool{}}
+	return &snapshots{all: map[string]*snapshot{}, held: map[*Key]int{}, bytes: map[*Key]uint64{}, moving: map[*Key]bool{}}
 }
 
 // enter takes one of the key's places; leave gives it back.
@@ -104,6 +106,35 @@ func (r *snapshots) leave(k *Key) {
 	defer r.mu.Unlock()
 	if r.held[k]--; r.held[k] == 0 {
 		delete(r.held, k)
+	}
+}
+
+// weight is what a snapshot holds, though it may share some of that with others.
+func (i SnapshotInfo) weight() uint64 { return i.MemoryBytes + i.FileBytes }
+
+// snapshotBytes is what the snapshots of a key may hold together: as much as its sessions may. Nobody could tell otherwise what a
+// server takes, since a session can be deleted and its snapshot stays.
+func (k *Key) snapshotBytes() uint64 {
+	return uint64(k.Policy.MaxSessions) * (k.Policy.Max.MemoryBytes + k.Policy.Max.DiskBytes)
+}
+
+// take counts what a new snapshot of the key holds; giveBack takes that off again.
+func (r *snapshots) take(k *Key, i SnapshotInfo) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if has := r.bytes[k]; has+i.weight() > k.snapshotBytes() {
+		return tooMany("this key's snapshots hold %s, and with another %s more than they may, which is what its sessions may: delete one",
+			limits.ApproxSize(has), limits.ApproxSize(i.weight()))
+	}
+	r.bytes[k] += i.weight()
+	return nil
+}
+
+func (r *snapshots) giveBack(k *Key, i SnapshotInfo) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.bytes[k] -= i.weight(); r.bytes[k] == 0 {
+		delete(r.bytes, k)
 	}
 }
 
@@ -130,7 +161,11 @@ func (r *snapshots) add(k *Key, session string, sn *engine.Snapshot, metadata ma
 		ID: newID("snap_"), Language: i.Language, CreatedAt: time.Now().UTC(), SessionID: session, Turns: i.Turns,
 		MemoryBytes: i.MemoryBytes, FileBytes: i.FileBytes, Metadata: metadata,
 	}}
+	if err := r.take(k, s.info); err != nil {
+		return s.info, err
+	}
 	if err := r.write(s); err != nil {
+		r.giveBack(k, s.info)
 		return s.info, err
 	}
 	r.mu.Lock()
@@ -163,6 +198,7 @@ func (r *snapshots) close() error {
 	}
 	clear(r.all)
 	clear(r.held)
+	clear(r.bytes)
 	return errors.Join(errs...)
 }
 
@@ -242,6 +278,7 @@ func (s *Server) deleteSnapshot(x *exchange, c echo.Context) error {
 		return notFound("snapshot", sn.info.ID)
 	}
 	s.snapshots.leave(x.key)
+	s.snapshots.giveBack(x.key, sn.info)
 	if err := errors.Join(s.snapshots.forget(sn), sn.close()); err != nil {
 		return err
 	}

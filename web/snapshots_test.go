@@ -77,7 +77,48 @@ func TestForkAndSnapshot(t *testing.T) {
 	}
 }
 
-// TestSnapshotsMoveOneByOne: each that is fetched is held in memory whole, for as long as its client takes.
+// TestSnapshotsHoldNoMoreThanSessions: what a key's snapshots hold together is bounded, whatever becomes of the sessions that they
+// were taken of, and of the server.
+func TestSnapshotsHoldNoMoreThanSessions(t *testing.T) {
+	dir := t.TempDir()
+	change := func(c *web.Config) {
+		c.SnapshotDir = dir
+		p := &c.Keys[0].Policy
+		p.MaxSessions, p.Max.MemoryBytes, p.Max.DiskBytes = 1, 40<<20, 8<<20
+	}
+	s, stop := listen(t, change, web.ServeOptions{})
+	var exported []byte
+	fill := func(s *server) reply {
+		p := s.session(object{"language": "javascript"})
+		s.execute(p+"/execute", object{"code": "const much = require('crypto').randomBytes(18 << 20)"}, "ok")
+		r := s.do("POST", p+"/snapshots", nil)
+		s.do("DELETE", p, nil).must(204, nil)
+		return r
+	}
+	var first, second web.SnapshotInfo
+	fill(s).must(201, &first)
+	fill(s).must(201, &second)
+	fill(s).mustFail(429, "too_many_requests", "delete one")
+	exported = s.do("GET", "/v1/snapshots/"+first.ID+"/export", nil).must(200, nil).body
+	s.do("POST", "/v1/snapshots/import", exported).mustFail(429, "too_many_requests", "delete one")
+	s.do("DELETE", "/v1/snapshots/"+first.ID, nil).must(204, nil)
+	s.do("POST", "/v1/snapshots/import", exported).must(201, nil)
+	fill(s).mustFail(429, "too_many_requests", "delete one")
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	s, stop = listen(t, change, web.ServeOptions{})
+	defer func() {
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	fill(s).mustFail(429, "too_many_requests", "delete one")
+	s.do("DELETE", "/v1/snapshots/"+second.ID, nil).must(204, nil)
+	fill(s).must(201, nil)
+}
+
+// TestSnapshotsMoveOneByOne: each that is sent is held in memory whole, for as long as its client takes.
 func TestSnapshotsMoveOneByOne(t *testing.T) {
 	s := serve(t, nil)
 	p := s.session(object{"language": "javascript"})

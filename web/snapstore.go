@@ -132,6 +132,7 @@ func (r *snapshots) open(dir string, keys keyring, log *slog.Logger) error {
 		}
 		r.all[id] = &snapshot{info: about.Info, key: k, file: filepath.Join(dir, id+snapshotSuffix)}
 		r.held[k]++
+		r.bytes[k] += about.Info.weight()
 	}
 	return nil
 }
