@@ -83,6 +83,15 @@ func (e *Engine) templateFolder() (string, error) {
 	return dir, nil
 }
 
+// PrepareBuild does ahead what [Engine.BuildTemplate] does before and after it runs the program: the key of snapshots is read or made,
+// and so is the folder of templates, which it returns. It is for programs that give up the rights to do so.
+func (e *Engine) PrepareBuild() (folder string, err error) {
+	if _, err := e.snapshotKey(); err != nil {
+		return "", err
+	}
+	return e.templateFolder()
+}
+
 // BuildTemplate runs a program in a sandbox of o and keeps what it leaves as a template, in the place of an earlier one of
 // that name. An engine that has used the earlier one goes on with that until it is closed: states of sessions may lie over it. The options that are kept with it are Language and Packages; Network and Tools are for the building alone, and
 // there can be no Mounts or Shared. A program that does not end well makes no template: its Result says why.

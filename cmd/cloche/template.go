@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/cloche-dev/cloche/cmd/cloche/internal/wall"
 	"github.com/cloche-dev/cloche/engine"
 	"github.com/cloche-dev/cloche/limits"
 )
@@ -26,6 +27,7 @@ type templateBuildCmd struct {
 	Files    []fileFlag   `name:"file" sep:"none" placeholder:"GUEST=HOST" help:"Copy a host file in; HOST alone keeps its name. Repeatable."`
 	Timeout  durationFlag `placeholder:"30s" help:"Wall time of the program."`
 	Memory   sizeFlag     `placeholder:"512MiB" help:"Linear memory of the sandbox."`
+	NoWall   bool         `help:"Leave out the second wall (see cloche doctor)."`
 }
 
 func (templateBuildCmd) Help() string {
@@ -40,7 +42,7 @@ func (c *templateBuildCmd) Run(a *app) (err error) {
 	if err != nil {
 		return usageError{err}
 	}
-	flags := sandboxFlags{Files: c.Files, Packages: c.Packages, Timeout: c.Timeout, Memory: c.Memory}
+	flags := sandboxFlags{Files: c.Files, Packages: c.Packages, Timeout: c.Timeout, Memory: c.Memory, NoWall: c.NoWall}
 	language := languageOf(c.Preload)
 	if err := flags.checkPackages(language); err != nil {
 		return err
@@ -59,6 +61,13 @@ func (c *templateBuildCmd) Run(a *app) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, eng.Close()) }()
+	folder, err := eng.PrepareBuild()
+	if err != nil {
+		return err
+	}
+	if err := flags.raiseWall(a, eng, p, language, wall.Config{Write: []string{folder}}); err != nil {
+		return err
+	}
 	res, err := eng.BuildTemplate(a.ctx, c.Name, o, engine.Turn{
 		Code: string(code), Name: filepath.Base(c.Preload), Stdout: onScreen(a.out), Stderr: onScreen(a.err),
 	})

@@ -60,6 +60,46 @@ func TestWallUnderStrace(t *testing.T) {
 	}
 }
 
+// TestTemplateUnderStrace: a program of which a template is made runs behind the wall like any other, and what it leaves can be written.
+func TestTemplateUnderStrace(t *testing.T) {
+	strace := straceFor(t)
+	dir, err := runtimes.DefaultCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if needsSetup(t, dir, engine.JavaScript) {
+		return
+	}
+	const name = "test-strace"
+	record, preload := filepath.Join(t.TempDir(), "record"), filepath.Join(t.TempDir(), "preload.js")
+	if err := os.WriteFile(preload, []byte("const kept = 'kept'; require('fs').writeFileSync('file', kept)"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(strace, "-f", "-qq", "-o", record, "cloche", "template", "build", "--name", name, "--preload", preload)
+	cmd.Env = append(os.Environ(), runtimes.CacheEnv+"="+dir)
+	out, err := cmd.CombinedOutput()
+	text, errRead := os.ReadFile(record)
+	if errRead != nil {
+		t.Skipf("strace cannot be used here: %v, %v\n%s", err, errRead, out)
+	}
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	defer os.Remove(filepath.Join(dir, "templates", name+".snapshot"))
+	_, after, found := bytes.Cut(text, []byte(putUp))
+	if !found {
+		t.Fatal("no wall was put up")
+	}
+	if made := bytes.Index(after, []byte("templates/.writing-")); made < 0 {
+		t.Error("the template was not made behind it")
+	}
+	cmd = exec.Command("cloche", "run", "--template", name, "--lang", "javascript", "-c", "console.log(kept + require('fs').readFileSync('file', 'utf8'))")
+	cmd.Env = append(os.Environ(), runtimes.CacheEnv+"="+dir)
+	if out, err := cmd.CombinedOutput(); err != nil || string(out) != "keptkept\n" {
+		t.Errorf("%s (%v)", out, err)
+	}
+}
+
 // straceFor is the path of strace.
 func straceFor(t *testing.T) string {
 	t.Helper()
