@@ -17,9 +17,11 @@ const label = "cloche.server"
 
 // labelled is what is kept of a session.
 type labelled struct {
-	Key     string     `json:"key"`
-	Network *Network   `json:"network,omitempty"` // what was asked for; the policy is that of today
-	Tools   []ToolSpec `json:"tools,omitempty"`
+	Key string `json:"key"`
+	// What was asked for; the policy is that of today.
+	Network *Network       `json:"network,omitempty"`
+	Tools   []ToolSpec     `json:"tools,omitempty"`
+	Mounts  []MountRequest `json:"mounts,omitempty"`
 
 	Mailbox  map[string]limits.ChannelMode `json:"mailbox,omitempty"`
 	Shared   map[string]limits.SharedMode  `json:"shared,omitempty"`
@@ -30,7 +32,7 @@ type labelled struct {
 
 // labels are those of a session that is about to be made.
 func (sn *session) labels(req *SessionRequest) (map[string]string, error) {
-	b, err := json.Marshal(labelled{Key: sn.key.Name, Network: req.Network, Tools: req.Tools, Mailbox: req.Mailbox, Shared: req.Shared, Idle: sn.idle, Lifetime: sn.lifetime, Metadata: sn.metadata})
+	b, err := json.Marshal(labelled{Key: sn.key.Name, Network: req.Network, Tools: req.Tools, Mounts: req.Mounts, Mailbox: req.Mailbox, Shared: req.Shared, Idle: sn.idle, Lifetime: sn.lifetime, Metadata: sn.metadata})
 	return map[string]string{label: string(b)}, err
 }
 
@@ -82,9 +84,14 @@ func (s *Server) stored(ctx context.Context, info engine.SessionInfo) (*session,
 	if err != nil {
 		return nil, err
 	}
+	mounts, err := k.Policy.mounts(l.Mounts)
+	if err != nil {
+		return nil, err
+	}
 	var o engine.Options
 	eng, err := s.cfg.Engine.Session(ctx, info.ID, func(own *engine.Options) {
-		own.Network, own.Tools, own.Shared, own.Owner = network, tools, shared, k.Name
+		own.Network, own.Tools, own.Shared, own.Mounts, own.Owner = network, tools, shared, mounts, k.Name
+		own.Limits, own.Review = own.Limits.AtMost(k.Policy.Max), k.Policy.Review
 		o = *own
 	})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/cloche-dev/cloche/engine"
+	"github.com/cloche-dev/cloche/limits"
 	"github.com/cloche-dev/cloche/web"
 )
 
@@ -16,7 +17,7 @@ import (
 const otherKey = "another-key-0123456789-0123456789-0123456789"
 
 // life is that of a server over a store.
-func life(t *testing.T, dir string, use func(s *server)) {
+func life(t *testing.T, dir string, use func(s *server), change ...func(*web.Config)) {
 	t.Helper()
 	eng, err := engine.New(engine.Config{Store: dir, MaxIdle: 1})
 	if err != nil {
@@ -25,6 +26,9 @@ func life(t *testing.T, dir string, use func(s *server)) {
 	s := serve(t, func(c *web.Config) {
 		c.Engine, c.Stored, c.SnapshotDir = eng, true, dir+"/snapshots"
 		c.Keys = append(c.Keys, &web.Key{Name: "other", Hash: web.HashKey(otherKey)})
+		for _, do := range change {
+			do(c)
+		}
 	})
 	if err := s.web.Prepare(context.Background()); err != nil {
 		t.Fatal(err)
@@ -72,6 +76,46 @@ func TestSessionsOutliveTheProcess(t *testing.T) {
 		s.do("GET", gone, nil).mustFail(404, "not_found", "session")
 		s.key = otherKey
 		s.do("GET", kept, nil).mustFail(404, "not_found", "session")
+	})
+}
+
+// TestPolicyOfToday: a session that comes back has what the policy allows now, and not what it did when the session was made.
+func TestPolicyOfToday(t *testing.T) {
+	dir, folder := t.TempDir()+"/store", t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "file"), []byte("of the host"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	offered := func(mode limits.MountMode) func(*web.Config) {
+		return func(c *web.Config) {
+			c.Keys[0].Policy.Mounts = map[string]limits.Mount{"/in": {Host: folder, Guest: "/in", Mode: mode}}
+		}
+	}
+	var mounted, plain string
+	life(t, dir, func(s *server) {
+		mounted = s.session(object{"language": "python", "mounts": []object{{"path": "/in"}}})
+		plain = s.session(object{"language": "python", "limits": object{"disk_bytes": 32 << 20}})
+		s.execute(plain+"/execute", object{"code": "import os"}, "ok")
+	}, offered(limits.ReadWrite))
+	life(t, dir, func(s *server) {
+		if res := s.execute(mounted+"/execute", object{"code": "open('/in/new', 'w').close(); print(open('/in/file').read())"}, "ok"); res.Stdout != "of the host\n" {
+			t.Errorf("%+v", res)
+		}
+	}, offered(limits.ReadWrite))
+	life(t, dir, func(s *server) {
+		res := s.execute(mounted+"/execute", object{"code": "print(open('/in/file').read()); open('/in/newer', 'w')"}, "error")
+		if res.Stdout != "of the host\n" || !strings.Contains(res.Error.Value, "Read-only") {
+			t.Errorf("%+v", res)
+		}
+	}, offered(limits.ReadOnly))
+	life(t, dir, func(s *server) {
+		s.do("GET", mounted, nil).mustFail(404, "not_found", "session")
+		s.execute(plain+"/execute", object{"code": "os.system('x')"}, "refused")
+		if res := s.execute(plain+"/execute", object{"code": "open('f', 'wb').write(bytes(20 << 20))"}, "error"); !strings.Contains(res.Error.Value, "No space left") {
+			t.Errorf("%+v", res.Error)
+		}
+	}, func(c *web.Config) {
+		c.Keys[0].Policy.Max.DiskBytes = 16 << 20
+		c.Keys[0].Policy.Review = limits.Review{Deny: []string{"os.system"}}
 	})
 }
 
