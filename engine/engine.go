@@ -119,7 +119,7 @@ func New(cfg Config) (*Engine, error) {
 	cfg.Limits = cfg.Limits.WithDefaults()
 	cfg.MaxSessions = cmp.Or(cfg.MaxSessions, 10_000)
 	cfg.ParkAfter, cfg.HibernateAfter = cmp.Or(cfg.ParkAfter, 2*time.Second), cmp.Or(cfg.HibernateAfter, 5*time.Minute)
-	e := &Engine{cfg: cfg, languages: map[string]*language{}, slots: make(chan struct{}, cfg.MaxSandboxes), packages: packages{cfg: cfg}}
+	e := &Engine{cfg: cfg, languages: map[string]*language{}, slots: make(chan struct{}, cfg.MaxSandboxes)}
 	e.live = &sessions{eng: e, open: map[string]*Session{}, hurry: make(chan struct{}, 1)}
 	if cfg.Store != "" {
 		var err error
@@ -131,6 +131,7 @@ func New(cfg Config) (*Engine, error) {
 	for name, spec := range Specs() {
 		e.languages[name] = &language{spec: spec, cfg: cfg}
 	}
+	e.packages = packages{cfg: cfg, python: e.languages[Python].load}
 	return e, nil
 }
 

@@ -20,6 +20,8 @@ var ErrPackages = errors.New("packages cannot be set up")
 // packages are the sets of added Python packages that an engine has open.
 type packages struct {
 	cfg Config
+	// python is the interpreter that compiles them.
+	python func(context.Context) (*loaded, error)
 
 	// mu is held while a set is opened, so that it happens once.
 	mu    sync.Mutex
@@ -62,6 +64,10 @@ func (p *packages) open(ctx context.Context, requirements []string) (*python.Pac
 	if set := p.sets[key]; set != nil {
 		return set, nil
 	}
+	interpreter, err := p.python(ctx)
+	if err != nil {
+		return nil, err
+	}
 	if p.cache == nil {
 		cache, err := runtimes.OpenCache(p.cfg.Cache)
 		if err != nil {
@@ -69,7 +75,7 @@ func (p *packages) open(ctx context.Context, requirements []string) (*python.Pac
 		}
 		p.cache, p.sets = cache, map[string]*python.Packages{}
 	}
-	set, err := python.AddPackages(ctx, p.cache, requirements, p.cfg.Progress)
+	set, err := python.AddPackages(ctx, p.cache, interpreter.Baked, requirements, p.cfg.Progress)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrPackages, err)
 	}

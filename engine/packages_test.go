@@ -30,6 +30,13 @@ func TestPackages(t *testing.T) {
 		wheeltest.WriteVersion(t, dir, "clochetest_turned", version, "py3-none-linux_x86_64", "", map[string]string{"clochetest_turned.py": "version = " + version[:1]})
 	}
 	wheeltest.Write(t, dir, "clochetest_insists", "py3-none-any", "Requires-Dist: clochetest-turned>1\n", nil)
+	wheeltest.Write(t, dir, "clochetest_compiled", "py3-none-any", "", map[string]string{
+		"clochetest_compiled/__init__.py":                     "",
+		"clochetest_compiled/works.py":                        "def fails():\n    raise ValueError\n",
+		"clochetest_compiled/broken.py":                       "print 'hello'\n",
+		"clochetest_compiled/own.py":                          "value = 1\n",
+		"clochetest_compiled/__pycache__/own.cpython-315.pyc": "no magic number",
+	})
 	t.Setenv("PIP_NO_INDEX", "1")
 	t.Setenv("PIP_FIND_LINKS", dir)
 	cache, err := runtimes.DefaultCacheDir()
@@ -47,12 +54,35 @@ try: open(clochetest_top.__file__, "a")
 except OSError as e: print(type(e).__name__)`,
 	})
 	if want := "42 from a file 1.0\n/usr/local/lib/cloche-packages/clochetest_top/__init__.py " +
-		"['clochetest_below-1.0.dist-info', 'clochetest_below.py', 'clochetest_top', 'clochetest_top-1.0.dist-info', 'moved.py']\nOSError\n"; res.Stdout != want {
+		"['__pycache__', 'clochetest_below-1.0.dist-info', 'clochetest_below.py', 'clochetest_top', 'clochetest_top-1.0.dist-info', 'moved.py']\nOSError\n"; res.Stdout != want {
 		t.Errorf("stdout %s, want %s", res.Stdout, want)
 	}
 	list, err := eng.PreparePackages(t.Context(), "clochetest-top==1.0", "clochetest-top==1.0")
 	if err != nil || len(list) != 2 || len(list[0].SHA256) != 64 {
 		t.Errorf("packages %+v, %v", list, err)
+	}
+
+	// Modules are compiled already, and say where they are from; what cannot be compiled fails where it is imported.
+	res = ok(t, engine.Job{
+		Packages: []string{"clochetest-compiled"},
+		Code: `import importlib.machinery, traceback
+compiled = []
+compile_ = importlib.machinery.SourceFileLoader.source_to_code
+importlib.machinery.SourceFileLoader.source_to_code = lambda self, data, path, *args, **kwargs: (compiled.append(path), compile_(self, data, path, *args, **kwargs))[1]
+import clochetest_compiled.works
+try: clochetest_compiled.works.fails()
+except ValueError as e: print(traceback.extract_tb(e.__traceback__)[-1])
+for name in ("broken", "own"):
+    try: print(__import__("clochetest_compiled." + name))
+    except SyntaxError as e: print(e.filename, e.lineno)
+    except ImportError as e: print(e)
+print(compiled)`,
+	})
+	if want := "<FrameSummary file /usr/local/lib/cloche-packages/clochetest_compiled/works.py, line 2 in fails>\n" +
+		"/usr/local/lib/cloche-packages/clochetest_compiled/broken.py 1\n" +
+		"<module 'clochetest_compiled' from '/usr/local/lib/cloche-packages/clochetest_compiled/__init__.py'>\n" +
+		"['/usr/local/lib/cloche-packages/clochetest_compiled/broken.py']\n"; res.Stdout != want {
+		t.Errorf("stdout %s, want %s", res.Stdout, want)
 	}
 
 	res = ok(t, engine.Job{Packages: []string{"clochetest-chooses"}, Code: "import clochetest_chooses\nprint(clochetest_chooses.version)"})

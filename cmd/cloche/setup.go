@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,7 +11,6 @@ import (
 	"github.com/cloche-dev/cloche/engine"
 	"github.com/cloche-dev/cloche/limits"
 	"github.com/cloche-dev/cloche/runtimes"
-	"github.com/cloche-dev/cloche/runtimes/python"
 	"github.com/cloche-dev/cloche/web/page"
 )
 
@@ -60,17 +60,23 @@ func (c *setupCmd) Run(a *app) error {
 		}
 		fmt.Fprintf(a.out, "playground: ready\n")
 	}
+	return c.addPackages(a, cache.Dir(), p)
+}
+
+func (c *setupCmd) addPackages(a *app, cache string, p runtimes.Progress) (err error) {
 	if len(c.Packages) == 0 {
 		return nil
 	}
-	packages, err := python.AddPackages(a.ctx, cache, c.Packages, p)
+	eng, err := engine.New(engine.Config{Cache: cache, Progress: p})
 	if err != nil {
 		return err
 	}
-	for _, pkg := range packages.List {
+	defer func() { err = errors.Join(err, eng.Close()) }()
+	packages, err := eng.PreparePackages(a.ctx, c.Packages...)
+	for _, pkg := range packages {
 		fmt.Fprintf(a.out, "%s %s: sha256 %s\n", pkg.Name, pkg.Version, pkg.SHA256)
 	}
-	return packages.Close()
+	return err
 }
 
 // setupNote says what is to come.

@@ -47,11 +47,11 @@ type Packages struct {
 	FS   vfs.FS // for PackagesDir
 	List []Package
 
-	archive *os.File
+	site *site
 }
 
 // Close closes the files.
-func (p *Packages) Close() error { return p.archive.Close() }
+func (p *Packages) Close() error { return p.site.Close() }
 
 // requirement is a name with an optional choice of versions, such as "requests" or "httpx[http2]>=0.27,<1". Addresses, paths
 // and options of pip are not.
@@ -74,8 +74,8 @@ func CheckPackages(requirements []string) error {
 
 // AddPackages opens packages by their requirements, with all that they need. What the cache does not have yet is resolved and
 // downloaded with pip: only wheels without compiled parts, of which nothing is run. The versions are then fixed, and the hash of
-// each wheel recorded, until the cache entry is removed.
-func AddPackages(ctx context.Context, c *runtimes.Cache, requirements []string, p runtimes.Progress) (*Packages, error) {
+// each wheel recorded, until the cache entry is removed. The interpreter, baked, compiles them.
+func AddPackages(ctx context.Context, c *runtimes.Cache, baked *runtimes.Baked, requirements []string, p runtimes.Progress) (*Packages, error) {
 	if p == nil {
 		p = runtimes.Silent{}
 	}
@@ -91,8 +91,9 @@ func AddPackages(ctx context.Context, c *runtimes.Cache, requirements []string, 
 	}
 	key := runtimes.Key(append([]string{"2", filepath.Base(base)}, sorted...)...)
 	// A name of its own: of entries with one name the cache keeps a few only.
-	dir, err := c.Ensure(ctx, runtimes.Entry{
-		Name: "packages-" + key[:12], Key: key, Hot: []string{siteList, sitePackages},
+	name := "packages-" + key[:12]
+	resolved, err := c.Ensure(ctx, runtimes.Entry{
+		Name: name, Key: key, Hot: []string{siteList, sitePackages},
 		Build: func(ctx context.Context, dir string, p runtimes.Progress) error {
 			if err := buildPackages(ctx, base, sorted, dir, p); err != nil {
 				return fmt.Errorf("add packages %s: %w", strings.Join(sorted, ", "), err)
@@ -103,19 +104,48 @@ func AddPackages(ctx context.Context, c *runtimes.Cache, requirements []string, 
 	if err != nil {
 		return nil, err
 	}
-	return openPackages(dir)
-}
-
-func openPackages(dir string) (*Packages, error) {
-	b, err := os.ReadFile(filepath.Join(dir, siteList))
+	list, err := os.ReadFile(filepath.Join(resolved, siteList))
 	if err != nil {
 		return nil, err
 	}
-	var p Packages
-	if err := json.Unmarshal(b, &p.List); err != nil {
+	compiled, err := c.Ensure(ctx, runtimes.Entry{
+		// Another interpreter compiles them anew, without resolving them anew.
+		Name: name + "-compiled", Key: runtimes.Key(key, string(list), baked.ID, precompileSource), Hot: []string{sitePackages},
+		Build: func(ctx context.Context, dir string, p runtimes.Progress) error {
+			from, to := filepath.Join(resolved, sitePackages), filepath.Join(dir, sitePackages)
+			info, err := os.Stat(from)
+			if err != nil {
+				return err
+			}
+			p.Stage("compile "+strings.Join(sorted, ", "), time.Duration(info.Size())*time.Second/(2<<20))
+			return withBytecode(ctx, baked, from, to)
+		},
+	}, p)
+	if err != nil {
+		return nil, err
+	}
+	var packages Packages
+	if err := json.Unmarshal(list, &packages.List); err != nil {
 		return nil, fmt.Errorf("%s: %w", siteList, err)
 	}
-	f, size, err := open(filepath.Join(dir, sitePackages))
+	if packages.site, err = openSite(filepath.Join(compiled, sitePackages)); err != nil {
+		return nil, err
+	}
+	packages.FS = packages.site.fs
+	return &packages, nil
+}
+
+// site is an archive of what packages install.
+type site struct {
+	fs      vfs.FS
+	archive *os.File
+	size    int64
+}
+
+func (s *site) Close() error { return s.archive.Close() }
+
+func openSite(name string) (*site, error) {
+	f, size, err := open(name)
 	if err != nil {
 		return nil, err
 	}
@@ -123,8 +153,7 @@ func openPackages(dir string) (*Packages, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", sitePackages, err), f.Close())
 	}
-	p.FS, p.archive = z, f
-	return &p, nil
+	return &site{z, f, size}, nil
 }
 
 // buildPackages fills a cache entry.
@@ -383,49 +412,63 @@ var separators = regexp.MustCompile(`[-_.]+`)
 func normal(name string) string { return strings.ToLower(separators.ReplaceAllString(name, "-")) }
 
 // merge makes one archive of what the wheels would install. Of files with one name the first wheel's is taken.
-func merge(dir string, list []Package, to string) (err error) {
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+func merge(dir string, list []Package, to string) error {
+	return createZip(to, func(w *zip.Writer) error {
+		have, total := map[string]bool{}, uint64(0)
+		for _, pkg := range list {
+			if err := mergeWheel(w, filepath.Join(dir, pkg.File), have, &total); err != nil {
+				return fmt.Errorf("%s: %w", pkg.File, err)
+			}
+		}
+		return nil
+	})
+}
+
+func mergeWheel(w *zip.Writer, wheel string, have map[string]bool, total *uint64) error {
+	z, err := zip.OpenReader(wheel)
+	if err != nil {
+		return err
+	}
+	defer z.Close()
+	for _, f := range z.File {
+		name, ok := installed(f.Name)
+		if !ok || !f.Mode().IsRegular() || have[name] {
+			continue
+		}
+		have[name] = true
+		if *total += f.UncompressedSize64; *total > maxSiteBytes {
+			return fmt.Errorf("the packages are larger than %d MiB", maxSiteBytes>>20)
+		}
+		b, err := readMember(f, maxSiteBytes)
+		if err != nil {
+			return err
+		}
+		if err := store(w, name, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// createZip makes an archive.
+func createZip(name string, fill func(*zip.Writer) error) (err error) {
+	out, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, out.Close()) }()
 	w := zip.NewWriter(out)
-	have, total := map[string]bool{}, uint64(0)
-	for _, pkg := range list {
-		z, err := zip.OpenReader(filepath.Join(dir, pkg.File))
-		if err != nil {
-			return fmt.Errorf("%s: %w", pkg.File, err)
-		}
-		err = func() error {
-			defer z.Close()
-			for _, f := range z.File {
-				name, ok := installed(f.Name)
-				if !ok || !f.Mode().IsRegular() || have[name] {
-					continue
-				}
-				have[name] = true
-				if total += f.UncompressedSize64; total > maxSiteBytes {
-					return fmt.Errorf("the packages are larger than %d MiB", maxSiteBytes>>20)
-				}
-				b, err := readMember(f, maxSiteBytes)
-				if err != nil {
-					return fmt.Errorf("%s: %w", pkg.File, err)
-				}
-				member, err := w.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Store})
-				if err != nil {
-					return err
-				}
-				if _, err := member.Write(b); err != nil {
-					return err
-				}
-			}
-			return nil
-		}()
-		if err != nil {
-			return err
-		}
+	return errors.Join(fill(w), w.Close())
+}
+
+// store adds a member to an archive, as it is: there sandboxes read it where it lies.
+func store(w *zip.Writer, name string, content []byte) error {
+	member, err := w.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Store})
+	if err != nil {
+		return err
 	}
-	return w.Close()
+	_, err = member.Write(content)
+	return err
 }
 
 // installed is the path below the packages' folder of a wheel's member, if it goes there.

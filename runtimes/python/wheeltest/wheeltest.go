@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/fstest"
 )
@@ -60,7 +61,12 @@ func Forget(t *testing.T, cache, module string) {
 	t.Helper()
 	forget := func() {
 		for _, set := range Sets(t, cache, module) {
-			if err := os.RemoveAll(set); err != nil {
+			i := strings.LastIndex(set, "-")
+			compiled, err := filepath.Glob(set[:i] + "-compiled-*")
+			for _, dir := range append(compiled, set) {
+				err = errors.Join(err, os.RemoveAll(dir))
+			}
+			if err != nil {
 				t.Error(err)
 			}
 		}

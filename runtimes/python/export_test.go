@@ -1,0 +1,4 @@
+package python
+
+// WithBytecode is withBytecode, for tests.
+var WithBytecode = withBytecode
