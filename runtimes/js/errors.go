@@ -54,6 +54,9 @@ func (in *interp) uncaught(s *turn, e value) (runtimes.Outcome, error) {
 	}
 	out.Error.Line = at.Line
 	out.Error.Hint = hint(r)
+	if s.uncompiled && in.isTypeScript(s) {
+		out.Error.Hint = "This is TypeScript, not JavaScript: name the language typescript, or the file .ts."
+	}
 	out.Error.Traceback = s.excerpt(at) + "Uncaught " + strings.TrimRight(r.Text, "\n")
 	s.print(2, out.Error.Traceback+"\n")
 	if s.listens { // for "exit", as at any other end; a second exception is not told

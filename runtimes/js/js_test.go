@@ -328,9 +328,41 @@ func TestHints(t *testing.T) {
 		"(function f() { f() })()":               "recursion",
 		"await fetch('http://x/')":               "no network",
 		"require('fs').mkdirSync('/readonly/x')": "read-only",
+		"interface A { x: number }":              "typescript",
+		"import fs from 'node:fs'; let n: number = fs.x as any; await n": "typescript",
 	} {
 		if r := newSandbox(t).turn(source); r.Error == nil || !strings.Contains(r.Error.Hint, part) {
 			t.Errorf("%s: %+v, want a hint with %q", source, r.Error, part)
+		}
+	}
+}
+
+// What is no TypeScript either gets no hint that it were.
+func TestNoHintOfTypeScript(t *testing.T) {
+	for _, source := range []string{"let x = ;", "let x: number = ;", "function f() { await g(); }", "return: 5 5", "eval('let x: number')"} {
+		if r := newSandbox(t).turn(source); r.Error == nil || r.Error.Name != "SyntaxError" || r.Error.Hint != "" {
+			t.Errorf("%s: %+v", source, r.Error)
+		}
+	}
+}
+
+func TestWhereAStatementCouldEnd(t *testing.T) {
+	for source, want := range map[string]string{
+		"function f() { await g(); }": "await is only valid in async functions and the top level bodies of modules",
+		"let x = 5 6":                 "Unexpected number",
+		"print 'x'":                   "Unexpected string",
+		"let q = 1 `t`; a `u` b":      "Unexpected identifier 'b'",
+		"foo größe":                   "Unexpected identifier 'größe'",
+		"x = y => { z } ()":           "Unexpected token '('",
+		"f() catch (e) {}":            "Unexpected token 'catch'",
+		"let a = 1\n  let b = a c":    "Unexpected identifier 'c'",
+		"const z;":                    "Missing initializer in const declaration",
+		"5 = x":                       "Invalid left-hand side in assignment",
+		"break":                       "Illegal break statement",
+		"try { x() }":                 "Missing catch or finally after try",
+	} {
+		if r := newSandbox(t).turn(source); r.Error == nil || r.Error.Value != want {
+			t.Errorf("%s: %+v, want %s", source, r.Error, want)
 		}
 	}
 }
@@ -489,6 +521,9 @@ func TestStdin(t *testing.T) {
 		{"console.log(require('fs').readFileSync(0, 'utf8').split('\\n').length)", "3\n"},
 		{"console.log(require('fs').readFileSync('/dev/stdin', 'utf8').length)", "15\n"},
 		{"let all = ''; process.stdin.setEncoding('utf8'); process.stdin.on('data', d => all += d); process.stdin.on('end', () => console.log(all.length))", "15\n"},
+		{"let all = ''; process.stdin.setEncoding('utf8').on('readable', () => { for (let c; (c = process.stdin.read()) !== null;) all += c }).on('end', () => console.log(all.length))", "15\n"},
+		{"process.stdin.pipe(new (require('stream').Transform)({ transform(c, e, done) { done(null, `${c}`.toUpperCase()) } })).pipe(process.stdout)", "LINE 1\nZWEI Ü\n3"},
+		{"console.log((await process.stdin.toArray()).length, process.stdin instanceof (await import('node:stream')).Readable)", "1 true\n"},
 		{"let n = 0; for await (const chunk of process.stdin) n += chunk.length; console.log(n)", "16\n"},
 		{"import rl from 'node:readline'; for await (const line of rl.createInterface({ input: process.stdin })) console.log(line)", "line 1\nzwei ü\n3\n"},
 		{"const rl = require('readline').createInterface({ input: process.stdin, output: process.stdout }); rl.question('name? ', a => { console.log(a); rl.close() })", "name? line 1\n"},

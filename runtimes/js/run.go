@@ -196,6 +196,7 @@ func (in *interp) run(s *turn) (runtimes.Outcome, error) {
 	}
 	fn, asFunction := in.compileMain(src, s.name(), flags)
 	if fn.exception() {
+		s.uncompiled = true
 		return in.stopped(s)
 	}
 	if s.Session || module {
@@ -215,6 +216,30 @@ func (in *interp) run(s *turn) (runtimes.Outcome, error) {
 		in.free(all)
 	}
 	return in.finish(s, v, module || s.Module, flags&evalAsync != 0)
+}
+
+// isTypeScript says whether a script that is no JavaScript would be TypeScript.
+func (in *interp) isTypeScript(s *turn) bool {
+	if s.TypeScript || len(s.Source) > shortTypeScript {
+		return false
+	}
+	src, err := in.strip(s.Source, s.name())
+	if err != nil {
+		return false
+	}
+	flags := evalCompileOnly | evalAsync
+	if mayBeModule(src) {
+		if m := scanModule(src, in.look); m.isModule {
+			src, flags = m.source, flags|evalStrict
+		}
+	}
+	fn := in.eval(src, s.name(), flags)
+	if fn.exception() {
+		in.free(in.takeException())
+		return false
+	}
+	in.free(fn)
+	return true
 }
 
 // compileMain compiles a main script. One that returns outside of a function, as CommonJS files may, becomes a script whose

@@ -33,6 +33,8 @@ type turn struct {
 	suspendable, suspended bool
 	// valueless says that the script has no last value to show: it ran as a function.
 	valueless bool
+	// uncompiled says that the script is no JavaScript.
+	uncompiled bool
 
 	rejections []rejection
 	imports    []importDecl // of the main script

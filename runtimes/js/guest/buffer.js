@@ -222,11 +222,13 @@
     swap16() { return swap(this, 2); },
     swap32() { return swap(this, 4); },
     swap64() { return swap(this, 8); },
-    [custom](depth, options) {
+    [custom](depth, options, inspect) {
       const max = 50;
       let text = "";
       for (let i = 0; i < Math.min(max, this.length); i++) text += " " + this[i].toString(16).padStart(2, "0");
       if (this.length > max) text += ` ... ${this.length - max} more byte${this.length - max > 1 ? "s" : ""}`;
+      const others = Object.fromEntries(Object.entries(this).slice(this.length));
+      if (Object.keys(others).length > 0) text += `${text === "" ? "" : ","} ${inspect(others, { ...options, breakLength: Infinity, compact: true }).slice(2, -2)}`;
       return `<Buffer${text === "" ? " " : text}>`;
     },
   };
@@ -367,6 +369,9 @@
     get name() { return this.#name; }
     get lastModified() { return this.#modified; }
     get [Symbol.toStringTag]() { return "File"; }
+    [custom](depth, options, inspect) {
+      return `File ${inspect({ size: this.size, type: this.type, name: this.name, lastModified: this.lastModified }, options)}`;
+    }
   }
 
   cloche.Buffer = Buffer;

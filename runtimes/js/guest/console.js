@@ -140,7 +140,8 @@
       }
       return render([indexName, "Key", "Values"], [rows, keys, values]);
     }
-    if (isSet) {
+    if (cloche.kindOf(data) === "MapIterator" && cloche.peek(5, data) === 2) return tableText(new Map(data), wanted);
+    if (isSet || cloche.kindOf(data) === "SetIterator" || cloche.kindOf(data) === "MapIterator") {
       indexName = "(iteration index)";
       const values = [...data].map(cell);
       return render([indexName, "Values"], [values.map((_, i) => `${i}`), values]);

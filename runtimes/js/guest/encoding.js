@@ -3,6 +3,7 @@
   "use strict";
 
   const { encode, decode } = cloche;
+  const custom = Symbol.for("nodejs.util.inspect.custom");
 
   // Bytes of a buffer or view as (buffer, offset, length).
   cloche.span = (source, what = "input") => {
@@ -82,6 +83,9 @@
     get encoding() { return canonical[this.#encoding] ?? this.#encoding; }
     get fatal() { return this.#fatal; }
     get ignoreBOM() { return this.#ignoreBOM; }
+    [custom](depth, options, inspect) {
+      return `TextDecoder ${inspect({ encoding: this.encoding, fatal: this.fatal, ignoreBOM: this.ignoreBOM }, options)}`;
+    }
     decode(input = none, options) {
       const [buffer, offset, length] = cloche.span(input);
       let bytes = join(this.#rest, new Uint8Array(buffer, offset, length));

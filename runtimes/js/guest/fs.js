@@ -516,15 +516,8 @@
     }
     async write(data, ...rest) { return { bytesWritten: writeSync(this.fd, data, ...rest), buffer: data }; }
     async readFile(options) { return readFileSync(this.fd, options); }
-    async writeFile(data, options) {
-      truncateSync(this.fd, 0);
-      descriptor(this.fd, "write").pos = 0;
-      writeFileSync(this.fd, data, options);
-    }
-    async appendFile(data, options) {
-      const d = descriptor(this.fd, "write");
-      writeAt("write", d.path, "", -1, bytesOf(data, optionsOf(options, {}).encoding));
-    }
+    async writeFile(data, options) { writeFileSync(this.fd, data, options); } // from where it stands
+    async appendFile(data, options) { return this.writeFile(data, options); }
     async stat(options) { return fstatSync(this.fd, options); }
     async truncate(length) { truncateSync(this.fd, length); }
     async sync() {}

@@ -386,7 +386,8 @@
       case "SharedArrayBuffer": {
         keys = keysOf(ctx, value);
         const lead = prefix(name, tag, class_);
-        if (typed === undefined) entries = formatArrayBuffer;
+        if (class_ === "ArrayBuffer" && value.detached === true) entries = (ctx) => [ctx.stylize("(detached)", "special")];
+        else if (typed === undefined) entries = formatArrayBuffer;
         else if (keys.length === 0) return `${lead}{ byteLength: ${formatNumber(ctx, value.byteLength)} }`;
         braces[0] = `${lead}{`;
         keys = ["byteLength", ...keys];

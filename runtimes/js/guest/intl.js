@@ -803,33 +803,40 @@
     get [Symbol.toStringTag]() { return "Intl.ListFormat"; }
   }
 
+  // Units of time in English: in each style, of one and of several.
+  const timeUnits = {
+    second: { short: [" sec."], narrow: ["s"] }, minute: { short: [" min."], narrow: ["m"] }, hour: { short: [" hr."], narrow: ["h"] },
+    day: { short: [" day", " days"], narrow: ["d"] }, week: { short: [" wk."], narrow: ["w"] }, month: { short: [" mo."], narrow: ["mo"] },
+    quarter: { short: [" qtr.", " qtrs."], narrow: ["q"] }, year: { short: [" yr."], narrow: ["y"] },
+  };
   class RelativeTimeFormat {
     #o;
     constructor(locales, options) {
       const locale = english("RelativeTimeFormat", locales);
       const style = choice(options ?? {}, "style", ["long", "short", "narrow"], "long", "Intl.RelativeTimeFormat");
-      if (style !== "long") throw missing(`RelativeTimeFormat with style "${style}" is not available`);
       this.#o = { locale, style, numeric: choice(options ?? {}, "numeric", ["always", "auto"], "always", "Intl.RelativeTimeFormat") };
     }
-    format(value, unit) {
+    formatToParts(value, unit) {
       const n = Number(value);
       if (!Number.isFinite(n)) throw new RangeError("Invalid time value");
       unit = `${unit}`.replace(/s$/, "");
-      if (!["second", "minute", "hour", "day", "week", "month", "quarter", "year"].includes(unit)) {
-        throw new RangeError(`Invalid unit argument for format() '${unit}'`);
-      }
-      if (this.#o.numeric === "auto") {
+      if (!hasOwn(timeUnits, unit)) throw new RangeError(`Invalid unit argument for format() '${unit}'`);
+      const { locale, style, numeric } = this.#o;
+      const short = timeUnits[unit].short;
+      if (numeric === "auto") {
+        const name = style === "long" || unit === "hour" || unit === "minute" ? unit : short[0].slice(1);
         const named = { day: ["yesterday", "today", "tomorrow"], second: [, "now"] }[unit]
-          ?? (unit === "hour" || unit === "minute" ? [, `this ${unit}`] : [`last ${unit}`, `this ${unit}`, `next ${unit}`]);
+          ?? (unit === "hour" || unit === "minute" ? [, `this ${name}`] : [`last ${name}`, `this ${name}`, `next ${name}`]);
         const word = Object.is(n, -0) ? named[1] : named[n + 1];
-        if (word !== undefined) return word;
+        if (word !== undefined) return [{ type: "literal", value: word }];
       }
       const past = n < 0 || Object.is(n, -0);
-      const shown = new NumberFormat(this.#o.locale).format(Math.abs(n));
-      const units = shown === "1" ? unit : `${unit}s`;
-      return past ? `${shown} ${units} ago` : `in ${shown} ${units}`;
+      const parts = new NumberFormat(locale).formatToParts(Math.abs(n)).map((part) => ({ ...part, unit }));
+      const [one, several = one] = style === "long" ? [` ${unit}`, ` ${unit}s`] : timeUnits[unit][style];
+      const after = parts.length === 1 && parts[0].value === "1" ? one : several;
+      return past ? [...parts, { type: "literal", value: `${after} ago` }] : [{ type: "literal", value: "in " }, ...parts, { type: "literal", value: after }];
     }
-    formatToParts(value, unit) { return [{ type: "literal", value: this.format(value, unit) }]; }
+    format(value, unit) { return this.formatToParts(value, unit).map((part) => part.value).join(""); }
     resolvedOptions() { return { ...this.#o, numberingSystem: "latn" }; }
     get [Symbol.toStringTag]() { return "Intl.RelativeTimeFormat"; }
   }

@@ -28,10 +28,18 @@
     "BigInt negative exponent": "Exponent must be non-negative",
     "revoked proxy": "Cannot perform an operation on a proxy that has been revoked",
     "iterator must return an object": "Result of the Symbol.iterator method is not an object",
+    "circular prototype chain": "Cyclic __proto__ value",
+    "cannot convert to bigint": "Cannot convert value to a BigInt",
+    "break must be inside loop or switch": "Illegal break statement",
+    "continue must be inside loop": "Illegal continue statement: no surrounding iteration statement",
+    "missing initializer for variable": "Missing initializer in const declaration",
+    "invalid assignment left-hand side": "Invalid left-hand side in assignment",
+    "function name expected": "Function statements require a function name",
+    "expecting catch or finally": "Missing catch or finally after try",
   };
   const ofFunctions = {
     __proto__: null,
-    "not a function": (name) => name === "sort" ? "The comparison function must be either a function or undefined" : `argument of ${name} is not a function`,
+    "not a function": (name) => name === "sort" ? "The comparison function must be either a function or undefined" : name === "Promise" ? "Promise resolver is not a function" : `argument of ${name} is not a function`,
     "not an object": (name) => name === "Map" || name === "WeakMap" || name === "fromEntries" ? "Iterator value is not an entry object" : `${name} called on non-object`,
     "object is not extensible": () => "Cannot add property, object is not extensible",
     "invalid BigInt literal": () => "Cannot convert value to a BigInt",
@@ -45,7 +53,14 @@
     "cannot convert to BigInt: not an integer": () => "The number cannot be converted to a BigInt because it is not an integer",
     "cannot convert BigInt to number": () => "Cannot convert a BigInt value to a number",
     "expecting hex digit": () => "URI malformed",
-    "must be called with new": (name) => `Constructor ${name} requires 'new'`,
+    "expecting %": () => "URI malformed",
+    "expecting surrogate pair": () => "URI malformed",
+    "invalid character": () => "URI malformed",
+    "malformed UTF-8": () => "URI malformed",
+    "bad normalization form": () => "The normalization form should be one of NFC, NFD, NFKC, NFKD.",
+    "invalid value used as WeakSet key": () => "Invalid value used in weak set",
+    "invalid target": (name) => `${name}: invalid target`,
+    "must be called with new": (name) => name === "Promise" ? "Promise constructor cannot be invoked without 'new'" : `Constructor ${name} requires 'new'`,
     "invalid code point": () => "Invalid code point",
     "regexp must have the 'g' flag": (name) => `String.prototype.${name} called with a non-global RegExp argument`,
     "invalid number of digits": (name) => `${name}() ${name === "toPrecision" ? "" : "digits "}argument must be between ${name === "toPrecision" ? 1 : 0} and 100`,
@@ -72,6 +87,8 @@
     "not a function": notCalled,
     "value is not iterable": notIterable,
     "Cannot convert undefined or null to object": notTakenApart,
+    "parent class must be constructor": (of) => `Class extends value ${only(parents, of)?.replace(/^/, "of ") ?? ""} is not a constructor or null`.replace("  ", " "),
+    "expecting ';'": notEnded,
     "class constructors must be invoked with 'new'": (of) => `Class constructor ${site.name(of) ?? ""} cannot be invoked without 'new'`.replace("  ", " "),
     "object is not extensible": (of) => `Cannot add property${property(of)}, object is not extensible`,
     "no setter for property": (of) => `Cannot set property${property(of)} of an object which has only a getter`,
@@ -94,6 +111,7 @@
     if (startsWith(message, "cannot set property '")) return ofNothing(slice(message, 21), "set", "setting");
     const known = anywhere[message];
     if (known !== undefined || of === undefined) return known;
+    if (startsWith(message, "invalid array index: ")) return `Invalid index : ${slice(message, 21)}`;
     if (site.native(of)) return ofFunctions[message]?.(site.name(of));
     const said = ofExpressions[message];
     if (said !== undefined) return said(of);
@@ -220,6 +238,7 @@
 
   // What is taken item by item, or apart, has no place of its own: it is named when there is only one on the line, or the place is in it.
   const items = /(?:\bof\s+|\.\.\.|\]\s*=\s*|\byield\s*\*\s*)([A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*)(?![\w$.]|\s*\()/;
+  const parents = /\bextends\s+([A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*)(?![\w$.]|\s*\()/;
   const fields = /\{\s*([A-Za-z_$][\w$]*)\s*[,:=}]/;
   function only(pattern, of) {
     const text = line(`${site.file(of)}`, site.line(of));
@@ -248,6 +267,20 @@
     const at = site.column(of) - 1;
     return exec(rest, slice(text, at))?.[0] === name && text[at - 1] !== "." ? "Assignment to constant variable." : undefined;
   }
+
+  // The place is that of what follows where a statement could end.
+  const token = /^(?:(\d)|(['"`])|([\p{L}_$][\p{L}\p{N}_$]*)|=>|[=!]==?|&&|\|\||\?\?|\*\*|\+\+|--|[<>]=|\S)/u;
+  function notEnded(of) {
+    const text = line(`${site.file(of)}`, site.line(of));
+    const at = site.column(of) - 1;
+    const m = text === null ? null : exec(token, slice(text, at));
+    if (m === null) return undefined;
+    if (exec(/(?:^|[^\w$.])await\s+$/, slice(text, 0, at)) !== null) return "await is only valid in async functions and the top level bodies of modules";
+    if (m[1] !== undefined) return "Unexpected number";
+    if (m[2] !== undefined) return m[2] === "`" ? "Unexpected template string" : "Unexpected string";
+    return m[3] !== undefined && exec(reserved, m[3]) === null ? `Unexpected identifier '${m[3]}'` : `Unexpected token '${m[0]}'`;
+  }
+  const reserved = /^(?:break|case|catch|class|const|continue|debugger|default|delete|do|else|export|extends|finally|for|function|if|import|in|instanceof|new|null|return|super|switch|this|throw|true|false|try|typeof|var|void|while|with|enum)$/;
 
   // The place is after the name, when it follows there.
   function declared(of) {

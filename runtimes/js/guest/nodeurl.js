@@ -16,9 +16,15 @@
   }
 
   // The old interface: an object of parts, all optional.
+  class Url {
+    parse(text, ...rest) { Object.assign(this, oldParse(text, ...rest)); }
+    format() { return oldFormat(this); }
+    resolve(to) { return cloche.urlModule.resolve(this.href, to); }
+  }
+  cloche.enumerable(Url.prototype, ["parse", "format", "resolve"]);
   function oldParse(text, parseQuery = false, slashesDenoteHost = false) {
     if (typeof text !== "string") throw cloche.wrongType("url", "of type string", text);
-    const out = { protocol: null, slashes: null, auth: null, host: null, port: null, hostname: null, hash: null, search: null, query: null, pathname: null, path: null, href: "" };
+    const out = Object.assign(new Url(), { protocol: null, slashes: null, auth: null, host: null, port: null, hostname: null, hash: null, search: null, query: null, pathname: null, path: null, href: "" });
     let rest = text.trim();
     const take = (re) => {
       const m = re.exec(rest);
@@ -108,7 +114,7 @@
 
   cloche.querystring = querystring;
   cloche.urlModule = {
-    URL, URLSearchParams, fileURLToPath, pathToFileURL, domainToASCII: (d) => parseHost(d, true) ?? "", domainToUnicode,
+    Url, URL, URLSearchParams, fileURLToPath, pathToFileURL, domainToASCII: (d) => parseHost(d, true) ?? "", domainToUnicode,
     parse: oldParse, format: oldFormat,
     resolve(from, to) {
       const base = new URL(from, "resolve://");
@@ -116,8 +122,9 @@
       return url.protocol === "resolve:" ? url.pathname + url.search + url.hash : url.href;
     },
     urlToHttpOptions: (u) => ({
-      protocol: u.protocol, hostname: u.hostname.replace(/^\[|\]$/g, ""), hash: u.hash, search: u.search, pathname: u.pathname,
+      __proto__: null, ...u, protocol: u.protocol, hostname: u.hostname.replace(/^\[|\]$/g, ""), hash: u.hash, search: u.search, pathname: u.pathname,
       path: u.pathname + u.search, href: u.href, ...(u.port ? { port: +u.port } : {}),
+      ...(u.username || u.password ? { auth: `${decodeURIComponent(u.username)}:${decodeURIComponent(u.password)}` } : {}),
     }),
   };
 })

@@ -55,11 +55,12 @@
   function stream(fd) {
     const s = new EventEmitter();
     return Object.assign(s, {
-      fd, isTTY: false, writable: true, columns: undefined, writableLength: 0,
+      fd, writable: true, columns: undefined, writableLength: 0,
       write(chunk, encoding, done) {
         if (typeof encoding === "function") done = encoding;
         if (typeof chunk === "string") cloche.write(fd, chunk);
         else if (ArrayBuffer.isView(chunk)) cloche.write(fd, chunk.buffer, chunk.byteOffset, chunk.byteLength);
+        else if (chunk === null) throw cloche.nodeError(TypeError, "ERR_STREAM_NULL_VALUES", "May not write null values to stream");
         else throw cloche.wrongType("chunk", "of type string or an instance of Buffer, TypedArray, or DataView", chunk);
         if (typeof done === "function") cloche.nextTick(done);
         return true;
@@ -86,54 +87,17 @@
     return Buffer.concat(parts);
   };
   function stdin() {
-    const s = new EventEmitter();
-    let encoding = null;
-    let started = false;
-    const decode = (bytes) => encoding === null ? bytes : bytes.toString(encoding);
-    const start = () => {
-      if (started) return;
-      started = true;
-      cloche.timers.setImmediate(() => {
-        const all = cloche.readStdin();
-        if (all.length > 0) s.emit("data", decode(all));
-        s.emit("end");
-        s.emit("close");
-      });
-    };
-    return Object.assign(s, {
-      fd: 0, isTTY: false, readable: true,
-      setEncoding(name) { encoding = name ?? "utf8"; return this; },
-      on(event, fn) {
-        EventEmitter.prototype.on.call(this, event, fn);
-        if (event === "data" || event === "end") start();
-        if (event === "readable") {
-          let left = cloche.readStdin();
-          s.read = () => {
-            if (left === null || left.length === 0) return null;
-            const out = decode(left);
-            left = null;
-            return out;
-          };
-          cloche.timers.setImmediate(() => {
-            s.emit("readable");
-            s.emit("end");
-          });
-        }
-        return this;
-      },
-      addListener(event, fn) { return this.on(event, fn); },
-      resume() { start(); return this; }, pause() { return this; }, ref() { return this; }, unref() { return this; },
-      read: () => null, setRawMode() { return this; },
-      async *[Symbol.asyncIterator]() {
-        const all = cloche.readStdin();
-        if (all.length > 0) yield decode(all);
-      },
-      pipe(target) {
-        this.on("data", (chunk) => target.write(chunk));
-        this.on("end", () => { if (target.fd === undefined) target.end?.(); });
-        return target;
+    const s = new cloche.stream.Readable({
+      highWaterMark: 65536,
+      read(size) { // later, so that what comes of one chunk is done before the next
+        cloche.nextTick(() => {
+          if (s.destroyed) return;
+          const bytes = Buffer.from(cloche.stdin(size));
+          s.push(bytes.length === 0 ? null : bytes);
+        });
       },
     });
+    return Object.assign(s, { fd: 0, ref() { return this; }, unref() { return this; }, setRawMode() { return this; } });
   }
 
   const hrtime = (previous) => {
@@ -157,7 +121,12 @@
     argvOf = undefined;
     env = undefined;
   });
+  let input;
   const accessors = {
+    stdin: { // anew when it was read to its end: another turn has another one
+      get: () => input === undefined || input.closed ? input = stdin() : input,
+      set(value) { input = value; },
+    },
     argv: {
       get() {
         const { file } = cloche.script();
@@ -190,7 +159,7 @@
       get: exitCode,
       set(code) {
         if (code !== undefined && code !== null && !Number.isInteger(typeof code === "string" && code !== "" ? +code : code)) {
-          throw cloche.wrongType("code", "an integer", code);
+          throw cloche.wrongType("code", "of type number", code);
         }
         cloche.signal(4, code == null ? -1 : +code & 255);
       },
@@ -254,7 +223,6 @@
   });
   cloche.lazy(process, "stdout", () => stream(1), true);
   cloche.lazy(process, "stderr", () => stream(2), true);
-  cloche.lazy(process, "stdin", stdin, true);
   Object.defineProperty(process, Symbol.toStringTag, { value: "process", configurable: true });
 
   cloche.process = process;

@@ -99,6 +99,10 @@
       if (chunk === null) {
         s.ended = true;
       } else {
+        if (!s.objects && typeof chunk !== "string" && !ArrayBuffer.isView(chunk)) {
+          this.destroy(cloche.wrongType("chunk", "of type string or an instance of Buffer, TypedArray, or DataView", chunk));
+          return false;
+        }
         if (!s.objects && typeof chunk === "string") chunk = s.decoder ? chunk : Buffer.from(chunk, encoding);
         if (s.decoder && typeof chunk !== "string") chunk = s.decoder.write(chunk);
         if (s.objects || chunk.length > 0) s.queue.push(chunk);

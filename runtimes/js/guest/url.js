@@ -229,6 +229,27 @@
     return i < 0 ? [decode(pair), ""] : [decode(pair.slice(0, i)), decode(pair.slice(i + 1))];
   });
 
+  // What goes through the list of parameters, as it is by then.
+  class Items {
+    #list;
+    #pick;
+    #at = 0;
+    constructor(list, pick) {
+      this.#list = list;
+      this.#pick = pick;
+    }
+    next() {
+      const list = this.#list();
+      return this.#at < list.length ? { value: this.#pick(list[this.#at++]), done: false } : { value: undefined, done: true };
+    }
+    [custom](depth, options, inspect) {
+      if (depth < 0) return options.stylize("[Object]", "special");
+      return `URLSearchParams Iterator { ${this.#list().slice(this.#at).map((item) => inspect(this.#pick(item), options)).join(", ")} }`;
+    }
+  }
+  Object.setPrototypeOf(Items.prototype, Object.getPrototypeOf(Object.getPrototypeOf([][Symbol.iterator]())));
+  Object.defineProperty(Items.prototype, Symbol.toStringTag, { value: "URLSearchParams Iterator", configurable: true });
+
   let attach; // links the parameters of a URL to it
   class URLSearchParams {
     #list = [];
@@ -286,13 +307,14 @@
       this.#changed?.(this);
     }
     forEach(fn, self) { for (const [n, v] of this.#list) fn.call(self, v, n, this); }
-    *entries() { for (const [n, v] of this.#list) yield [n, v]; }
-    *keys() { for (const [n] of this.#list) yield n; }
-    *values() { for (const [, v] of this.#list) yield v; }
+    entries() { return new Items(() => this.#list, (item) => [...item]); }
+    keys() { return new Items(() => this.#list, (item) => item[0]); }
+    values() { return new Items(() => this.#list, (item) => item[1]); }
     [Symbol.iterator]() { return this.entries(); }
     toString() { return this.#list.map(([n, v]) => `${formEscape(n)}=${formEscape(v)}`).join("&"); }
     get [Symbol.toStringTag]() { return "URLSearchParams"; }
     [custom](depth, options, inspect) {
+      if (depth < 0) return options.stylize("[Object]", "special");
       if (this.#list.length === 0) return "URLSearchParams {}";
       return `URLSearchParams { ${this.#list.map(([n, v]) => `${inspect(n, options)} => ${inspect(v, options)}`).join(", ")} }`;
     }
@@ -345,7 +367,13 @@
       this.#url = url;
       this.#refresh();
     }
-    get origin() { return this.#url.scheme in special && this.#url.scheme !== "file:" ? `${this.protocol}//${this.host}` : "null"; }
+    get origin() {
+      if (this.#url.scheme === "blob:") {
+        const inner = parse(this.pathname);
+        if (inner !== null && (inner.scheme === "http:" || inner.scheme === "https:")) return new URL(this.pathname).origin;
+      }
+      return this.#url.scheme in special && this.#url.scheme !== "file:" ? `${this.protocol}//${this.host}` : "null";
+    }
     get protocol() { return this.#url.scheme; }
     set protocol(text) {
       const m = /^([A-Za-z][A-Za-z0-9+\-.]*):?/.exec(`${text}`);
@@ -414,6 +442,7 @@
     toJSON() { return this.href; }
     get [Symbol.toStringTag]() { return "URL"; }
     [custom](depth, options, inspect) {
+      if (depth < 0) return this;
       const { href, origin, protocol, username, password, host, hostname, port, pathname, search, searchParams, hash } = this;
       return `URL ${inspect({ href, origin, protocol, username, password, host, hostname, port, pathname, search, searchParams, hash }, options)}`;
     }
