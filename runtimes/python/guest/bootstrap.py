@@ -25,7 +25,7 @@ def bake():
     threads.install()
     threads.install_futures()
 
-    from . import aio, closed, derive, files, limits, mapped, net, older, preload, unix
+    from . import aio, closed, derive, files, limits, mapped, net, older, preload, processes, unix
 
     aio.install()
     older.install()
@@ -33,7 +33,7 @@ def bake():
     limits.install()
     closed.install_ssl()
     preload.standard_library()
-    threads.install_multiprocessing(closed.no_processes)
+    processes.install(closed.no_processes)
     closed.install_os()
     unix.install()
     files.install()

@@ -47,7 +47,7 @@ def _never():
     return False
 
 
-def _wait(timeout, what, come, again=False):
+def wait(timeout, what, come, again=False):
     """Waits for what come() tells of. Nobody else runs but the threads that wait to be run: what does not come with them never
     will, which is an error without a timeout. again: whoever waits looks for himself after each of them."""
     if timeout is not None and timeout >= 0:
@@ -207,6 +207,14 @@ class _Later:
         if not session:
             self.drop()
 
+    def forget(self, thread):
+        """Ends a thread that has yet to run, or to go on."""
+        self.waiting = [entry for entry in self.waiting if entry[2] is not thread]
+        for those in (self.parked, self.cut):
+            if thread in those:
+                those.remove(thread)
+        thread._cloche_done = True
+
     def drop(self):
         """Ends the threads that have yet to run."""
         self.waiting.clear()
@@ -315,7 +323,7 @@ class lock:
             return False
         if timeout < 0 and timeout != -1:
             raise ValueError("timeout value must be a non-negative number")
-        if not _wait(timeout, "a lock that is held", lambda: not self._held):
+        if not wait(timeout, "a lock that is held", lambda: not self._held):
             return False
         self._held = True
         return True
@@ -361,7 +369,7 @@ def _condition_wait(self, timeout=None):
     state = self._release_save()  # for those who run meanwhile
     try:
         come = lambda: not waiter._held
-        return _wait(timeout, "a condition", come, again=True)
+        return wait(timeout, "a condition", come, again=True)
     finally:
         self._acquire_restore(state)
         if waiter in self._waiters:
@@ -382,7 +390,7 @@ def _condition_notify(self, n=1):
 
 
 def _event_wait(self, timeout=None):
-    return self._flag or _wait(timeout, "an event that is not set", lambda: self._flag) or _in_vain(self)
+    return self._flag or wait(timeout, "an event that is not set", lambda: self._flag) or _in_vain(self)
 
 
 def _event_is_set(self):
@@ -501,7 +509,7 @@ def _thread_join(self, timeout=None):
     if timeout is None:
         later.run_this(self)
         if self.is_alive():
-            _wait(None, "a thread that waits for ever", lambda: not self.is_alive())
+            wait(None, "a thread that waits for ever", lambda: not self.is_alive())
     else:
         if self in later.cut or vars(self).get("_cloche_told", later.told) != later.told:
             later.run_this(self)
@@ -546,7 +554,7 @@ def install():
     queue.SimpleQueue = queue._PySimpleQueue
 
 
-# Pools: concurrent.futures and multiprocessing.
+# Pools of concurrent.futures; those of multiprocessing are in processes.
 
 
 def _executor_class(base, name, module):
@@ -643,172 +651,3 @@ def install_futures():
             pass
 
         futures.process.BrokenProcessPool = BrokenProcessPool
-
-
-class Result:
-    """What apply_async and map_async of a pool give: work that is already done."""
-
-    def __init__(self, value=None, error=None):
-        self._value, self._error = value, error
-
-    def ready(self):
-        return True
-
-    def successful(self):
-        return self._error is None
-
-    def wait(self, timeout=None):
-        pass
-
-    def get(self, timeout=None):
-        if self._error is not None:
-            raise self._error
-        return self._value
-
-
-class Pool:
-    """multiprocessing.Pool, run in line."""
-
-    def __init__(self, processes=None, initializer=None, initargs=(), maxtasksperchild=None, context=None):
-        if processes is not None and processes < 1:
-            raise ValueError("Number of processes must be at least 1")
-        self._open = True
-        self._processes = processes or 1
-        self._pool = [None] * self._processes  # that count is taken of to cut work into pieces
-        if initializer is not None:
-            initializer(*initargs)
-
-    def _check(self):
-        if not self._open:
-            raise ValueError("Pool not running")
-
-    def apply(self, func, args=(), kwds={}):
-        self._check()
-        return func(*args, **kwds)
-
-    def map(self, func, iterable, chunksize=None):
-        self._check()
-        return [func(x) for x in iterable]
-
-    def starmap(self, func, iterable, chunksize=None):
-        self._check()
-        return [func(*x) for x in iterable]
-
-    def imap(self, func, iterable, chunksize=1):
-        self._check()
-        return map(func, list(iterable))
-
-    imap_unordered = imap
-
-    def _later(self, work, callback, error_callback):
-        self._check()
-        try:
-            value = work()
-        except Exception as e:
-            if error_callback is not None:
-                error_callback(e)
-            return Result(error=e)
-        if callback is not None:
-            callback(value)
-        return Result(value)
-
-    def apply_async(self, func, args=(), kwds={}, callback=None, error_callback=None):
-        return self._later(lambda: func(*args, **kwds), callback, error_callback)
-
-    def map_async(self, func, iterable, chunksize=None, callback=None, error_callback=None):
-        return self._later(lambda: [func(x) for x in iterable], callback, error_callback)
-
-    def starmap_async(self, func, iterable, chunksize=None, callback=None, error_callback=None):
-        return self._later(lambda: [func(*x) for x in iterable], callback, error_callback)
-
-    def close(self):
-        self._open = False
-
-    terminate = close
-
-    def join(self):
-        if self._open:
-            raise ValueError("Pool is still running")
-
-    def __enter__(self):
-        self._check()
-        return self
-
-    def __exit__(self, *exc):
-        self.terminate()
-
-
-Pool.__module__ = "multiprocessing.pool"
-Result.__module__ = "multiprocessing.pool"
-
-
-class SharedValue:
-    """multiprocessing.Value: one process shares with nobody."""
-
-    def __init__(self, typecode, *args, lock=True):
-        self.value = args[0] if args else 0
-        self._lock = threading.RLock()
-
-    def get_lock(self):
-        return self._lock
-
-    def get_obj(self):
-        return self
-
-
-def _shared_array(typecode, init):
-    """multiprocessing.Array: an array of that type, whatever a list or a number of zeros."""
-    import array
-
-    class SharedArray(array.array):
-        def __getitem__(self, key):
-            found = super().__getitem__(key)
-            return list(found) if isinstance(key, slice) else found
-
-        def __setitem__(self, key, value):
-            super().__setitem__(key, array.array(self.typecode, value) if isinstance(key, slice) else value)
-
-        def get_lock(self):
-            return _shared_lock
-
-        def get_obj(self):
-            return self
-
-    _shared_lock = threading.RLock()
-    return SharedArray(typecode, bytes(init * array.array(typecode).itemsize) if isinstance(init, int) else init)
-
-
-def install_multiprocessing(no_processes):
-    """Replaces what multiprocessing offers; no_processes() makes the error for the rest."""
-    import multiprocessing
-    import multiprocessing.context as context
-    import multiprocessing.dummy as dummy
-    import types
-
-    pool = types.ModuleType("multiprocessing.pool", "Pools that run their work in line.")
-    pool.Pool = Pool
-    pool.ThreadPool = type("ThreadPool", (Pool,), {"__module__": "multiprocessing.pool"})
-    pool.AsyncResult = pool.ApplyResult = pool.MapResult = Result
-    sys.modules["multiprocessing.pool"] = multiprocessing.pool = pool
-
-    def of(cls):
-        return lambda self, *args, **kwargs: cls(*args, **kwargs)
-
-    def closed(self, *args, **kwargs):
-        raise no_processes()
-
-    base = context.BaseContext
-    base.Pool = of(Pool)
-    for name in ("Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore", "Event", "Barrier"):
-        setattr(base, name, of(getattr(threading, name)))
-    base.Queue = base.JoinableQueue = of(queue.Queue)
-    base.SimpleQueue = of(queue.SimpleQueue)
-    base.Value = base.RawValue = of(SharedValue)
-    base.Array = base.RawArray = lambda self, typecode, init, lock=True: _shared_array(typecode, init)
-    for name in ("Manager", "Pipe"):
-        setattr(base, name, closed)
-    multiprocessing.process.BaseProcess.start = closed
-    for name in multiprocessing.__all__:  # methods of the default context, bound before
-        if name in base.__dict__:
-            setattr(multiprocessing, name, getattr(context._default_context, name))
-    dummy.Pool = lambda processes=None, initializer=None, initargs=(): Pool(processes, initializer, initargs)
