@@ -4,6 +4,7 @@
 package digest
 
 import (
+	"bytes"
 	"crypto/hmac"
 	"crypto/md5"
 	"crypto/sha1"
@@ -58,22 +59,24 @@ const (
 )
 
 // Stretch does some rounds of PBKDF2 (RFC 8018, section 5.2): in each u becomes its HMAC under key, and is added to sum. It
-// says how many bytes it worked through, or that it was asked for what it does not do.
-func Stretch(function func() hash.Hash, rounds int64, key, u, sum []byte) (worked int64, ok bool) {
+// returns what they become, and how many bytes it worked through; nil if it was asked for what it does not do. The arguments are a
+// guest's: they may be as large as its memory, and overlap.
+func Stretch(function func() hash.Hash, rounds int64, key, u, sum []byte) (newU, newSum []byte, worked int64) {
 	if function == nil || rounds < 0 || rounds > MaxRounds || len(key) > MaxKey {
-		return 0, false
+		return nil, nil, 0
 	}
 	mac := hmac.New(function, key)
 	if len(u) != mac.Size() || len(sum) != mac.Size() {
-		return 0, false
+		return nil, nil, 0
 	}
+	newU, newSum = bytes.Clone(u), bytes.Clone(sum)
 	for range rounds {
 		mac.Reset()
-		mac.Write(u)
-		u = mac.Sum(u[:0])
-		subtle.XORBytes(sum, sum, u)
+		mac.Write(newU)
+		newU = mac.Sum(newU[:0])
+		subtle.XORBytes(newSum, newSum, newU)
 	}
-	return rounds * 2 * int64(mac.BlockSize()), true
+	return newU, newSum, rounds * 2 * int64(mac.BlockSize())
 }
 
 const (
@@ -86,17 +89,19 @@ const (
 )
 
 // Mix does the rounds [from, to) of scrypt's ROMix (RFC 7914, section 5) with the block x. There are two for each block that
-// table has room for, a power of two: the first half write them, the second half mix them in. It says how many bytes it worked
-// through, or that it was asked for what it does not do.
-func Mix(from, to uint64, x, table []byte) (worked int64, ok bool) {
+// table has room for, a power of two: the first half write them, the second half mix them in. It returns what x becomes, and
+// how many bytes it worked through; nil if it was asked for what it does not do. The arguments are a guest's: they may be as large as
+// its memory, and x may lie in the table.
+func Mix(from, to uint64, x, table []byte) (mixed []byte, worked int64) {
 	size := uint64(len(x))
 	if size == 0 || size%blockBytes != 0 || size > maxBlock {
-		return 0, false
+		return nil, 0
 	}
 	n := uint64(len(table)) / size
 	if n == 0 || n&(n-1) != 0 || from > to || to > 2*n || to-from > max(1, MaxMix/size) {
-		return 0, false
+		return nil, 0
 	}
+	x = bytes.Clone(x)
 	next := make([]byte, size)
 	for i := from; i < to; i++ {
 		if i < n {
@@ -107,7 +112,7 @@ func Mix(from, to uint64, x, table []byte) (worked int64, ok bool) {
 		}
 		mixBlock(x, next)
 	}
-	return int64(2 * (to - from) * size), true
+	return x, int64(2 * (to - from) * size)
 }
 
 // mixBlock is scryptBlockMix of x (RFC 7914, section 4); next is as long, and overwritten.

@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"hash"
+	"runtime"
 	"testing"
 
 	"golang.org/x/crypto/scrypt"
@@ -39,9 +41,10 @@ func TestStretch(t *testing.T) {
 				sum := bytes.Clone(u)
 				for done := 1; done < iterations; done += part {
 					rounds := min(part, iterations-done)
-					worked, ok := digest.Stretch(function, int64(rounds), []byte("password"), u, sum)
-					if want := int64(rounds * 2 * function().BlockSize()); !ok || worked != want {
-						t.Fatalf("%s: worked through %d bytes (%v), want %d", name, worked, ok, want)
+					var worked int64
+					u, sum, worked = digest.Stretch(function, int64(rounds), []byte("password"), u, sum)
+					if want := int64(rounds * 2 * function().BlockSize()); u == nil || worked != want {
+						t.Fatalf("%s: worked through %d bytes, want %d", name, worked, want)
 					}
 				}
 				if want, _ := pbkdf2.Key(function, "password", []byte("salt"), iterations, len(sum)); !bytes.Equal(sum, want) {
@@ -65,9 +68,11 @@ func TestMix(t *testing.T) {
 			table := make([]byte, tt.n*size)
 			for i := range tt.p {
 				for from, end := uint64(0), 2*uint64(tt.n); from < end; from += part {
-					if _, ok := digest.Mix(from, min(end, from+part), blocks[i*size:][:size], table); !ok {
+					mixed, _ := digest.Mix(from, min(end, from+part), blocks[i*size:][:size], table)
+					if mixed == nil {
 						t.Fatalf("%v: refused", tt)
 					}
+					copy(blocks[i*size:], mixed)
 				}
 			}
 			got, _ := pbkdf2.Key(sha256.New, "password", blocks, 1, 40)
@@ -79,28 +84,47 @@ func TestMix(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	block, sum := make([]byte, 32), make([]byte, 32)
-	for name, got := range map[string]func() (int64, bool){
-		"no function":     func() (int64, bool) { return digest.Stretch(nil, 1, nil, block, sum) },
-		"rounds below 0":  func() (int64, bool) { return digest.Stretch(sha256.New, -1, nil, block, sum) },
-		"too many rounds": func() (int64, bool) { return digest.Stretch(sha256.New, digest.MaxRounds+1, nil, block, sum) },
-		"a long key":      func() (int64, bool) { return digest.Stretch(sha256.New, 1, make([]byte, digest.MaxKey+1), block, sum) },
-		"a short block":   func() (int64, bool) { return digest.Stretch(sha256.New, 1, nil, block[1:], sum) },
-		"a short sum":     func() (int64, bool) { return digest.Stretch(sha256.New, 1, nil, block, sum[1:]) },
-		"no block":        func() (int64, bool) { return digest.Mix(0, 1, nil, make([]byte, 256)) },
-		"an odd block":    func() (int64, bool) { return digest.Mix(0, 1, make([]byte, 129), make([]byte, 258)) },
-		"a large block":   func() (int64, bool) { return digest.Mix(0, 1, make([]byte, 128<<10+128), make([]byte, 256<<10+256)) },
-		"no table":        func() (int64, bool) { return digest.Mix(0, 1, make([]byte, 128), nil) },
-		"a table of 3":    func() (int64, bool) { return digest.Mix(0, 1, make([]byte, 128), make([]byte, 384)) },
-		"backwards":       func() (int64, bool) { return digest.Mix(1, 0, make([]byte, 128), make([]byte, 256)) },
-		"past the end":    func() (int64, bool) { return digest.Mix(0, 5, make([]byte, 128), make([]byte, 256)) },
-		"too much": func() (int64, bool) {
-			return digest.Mix(0, digest.MaxMix/128+1, make([]byte, 128), make([]byte, digest.MaxMix))
+	const large = 256 << 20 // of a guest's memory
+	block, sum, memory := make([]byte, 32), make([]byte, 32), make([]byte, large)
+	stretch := func(function func() hash.Hash, rounds int64, key, u, sum []byte) []byte {
+		u, _, _ = digest.Stretch(function, rounds, key, u, sum)
+		return u
+	}
+	mix := func(from, to uint64, x, table []byte) []byte {
+		x, _ = digest.Mix(from, to, x, table)
+		return x
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for name, got := range map[string]func() []byte{
+		"no function":     func() []byte { return stretch(nil, 1, nil, block, sum) },
+		"rounds below 0":  func() []byte { return stretch(sha256.New, -1, nil, block, sum) },
+		"too many rounds": func() []byte { return stretch(sha256.New, digest.MaxRounds+1, nil, block, sum) },
+		"a long key":      func() []byte { return stretch(sha256.New, 1, make([]byte, digest.MaxKey+1), block, sum) },
+		"a short block":   func() []byte { return stretch(sha256.New, 1, nil, block[1:], sum) },
+		"a short sum":     func() []byte { return stretch(sha256.New, 1, nil, block, sum[1:]) },
+		"no block":        func() []byte { return mix(0, 1, nil, make([]byte, 256)) },
+		"an odd block":    func() []byte { return mix(0, 1, make([]byte, 129), make([]byte, 258)) },
+		"a large block":   func() []byte { return mix(0, 1, make([]byte, 128<<10+128), make([]byte, 256<<10+256)) },
+		"no table":        func() []byte { return mix(0, 1, make([]byte, 128), nil) },
+		"a table of 3":    func() []byte { return mix(0, 1, make([]byte, 128), make([]byte, 384)) },
+		"backwards":       func() []byte { return mix(1, 0, make([]byte, 128), make([]byte, 256)) },
+		"past the end":    func() []byte { return mix(0, 5, make([]byte, 128), make([]byte, 256)) },
+		"all of memory":   func() []byte { return mix(0, 1, memory, memory) },
+		"all of it":       func() []byte { return stretch(sha256.New, 1, memory, memory, memory) },
+		"half of it":      func() []byte { return stretch(sha256.New, 1, nil, memory[large/2:], sum) },
+		"the rest":        func() []byte { return stretch(sha256.New, 1, nil, block, memory[large/2:]) },
+		"too much": func() []byte {
+			return mix(0, digest.MaxMix/128+1, make([]byte, 128), make([]byte, digest.MaxMix))
 		},
 	} {
-		if worked, ok := got(); ok || worked != 0 {
-			t.Errorf("%s: worked through %d bytes", name, worked)
+		if got() != nil {
+			t.Errorf("%s: it was done", name)
 		}
+	}
+	runtime.ReadMemStats(&after)
+	if got := after.TotalAlloc - before.TotalAlloc; got > large/8 {
+		t.Errorf("what was refused took %d MiB", got>>20)
 	}
 	if !bytes.Equal(block, make([]byte, 32)) {
 		t.Error("what was refused has changed its block")

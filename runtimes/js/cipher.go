@@ -1,7 +1,6 @@
 package js
 
 import (
-	"bytes"
 	"crypto/aes"
 	"crypto/cipher"
 
@@ -90,9 +89,8 @@ func (in *interp) stretch(a arguments) uint64 {
 	key, keySize := a.bytes(2)
 	u, uSize := a.bytes(5)
 	sum, sumSize := a.bytes(8)
-	newU, newSum := bytes.Clone(in.view(u, uSize)), bytes.Clone(in.view(sum, sumSize)) // they could overlap
-	worked, ok := digest.Stretch(function, int64(rounds), in.view(key, keySize), newU, newSum)
-	if !ok {
+	newU, newSum, worked := digest.Stretch(function, int64(rounds), in.view(key, keySize), in.view(u, uSize), in.view(sum, sumSize))
+	if newU == nil {
 		fault("wrong use of stretch")
 	}
 	in.charge(worked)
@@ -106,12 +104,11 @@ func (in *interp) mix(a arguments) uint64 {
 	from, to := a.int(0), a.int(1)
 	x, size := a.bytes(2)
 	table, tableSize := a.bytes(5)
-	newX := bytes.Clone(in.view(x, size)) // it could lie in the table
-	worked, ok := digest.Mix(uint64(from), uint64(to), newX, in.view(table, tableSize))
-	if !ok {
+	mixed, worked := digest.Mix(uint64(from), uint64(to), in.view(x, size), in.view(table, tableSize))
+	if mixed == nil {
 		fault("wrong use of mix")
 	}
 	in.charge(worked)
-	in.put(x, newX)
+	in.put(x, mixed)
 	return in.null()
 }

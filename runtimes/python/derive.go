@@ -1,8 +1,8 @@
 package python
 
 import (
-	"bytes"
 	"encoding/binary"
+	"slices"
 
 	"github.com/cloche-dev/cloche/engine/vm"
 	"github.com/cloche-dev/cloche/runtimes"
@@ -30,12 +30,12 @@ func stretch(g vm.Guest, request []byte) []byte {
 	}
 	name, rest := string(rest[:n[1]]), rest[n[1]:]
 	key, blocks := rest[:n[2]], rest[n[2]:]
-	worked, ok := digest.Stretch(digest.Named(name), int64(n[0]), key, blocks[:n[3]], blocks[n[3]:])
-	if !ok {
+	block, sum, worked := digest.Stretch(digest.Named(name), int64(n[0]), key, blocks[:n[3]], blocks[n[3]:])
+	if block == nil {
 		return refusedDigest
 	}
 	g.Charge(runtimes.FuelPerByte * uint64(worked))
-	return append([]byte{0}, blocks...)
+	return slices.Concat(granted, block, sum)
 }
 
 // mix is opMix: the first round and the one after the last; address and size of the block and of the table.
@@ -49,9 +49,8 @@ func mix(g vm.Guest, request []byte) []byte {
 	if !read || !readTable {
 		return refusedDigest
 	}
-	mixed := bytes.Clone(block) // it could lie in the table
-	worked, ok := digest.Mix(uint64(n[0]), uint64(n[1]), mixed, table)
-	if !ok {
+	mixed, worked := digest.Mix(uint64(n[0]), uint64(n[1]), block, table)
+	if mixed == nil {
 		return refusedDigest
 	}
 	g.Charge(runtimes.FuelPerByte * uint64(worked))
