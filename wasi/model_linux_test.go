@@ -531,6 +531,10 @@ func runModel(t *testing.T, program []byte) {
 	}
 	for ; len(program) >= 6; program = program[6:] {
 		op := decodeOp(program)
+		// With a link in place of a folder such a path can lead above the one that it is relative to: Linux goes there.
+		if strings.Contains(op.text, "../..") && (!isErrno(k.readlink("d")) || !isErrno(k.readlink("d/e"))) {
+			continue
+		}
 		want := op.run(k)
 		log = append(log, fmt.Sprintf("%s -> %s", op.text, want))
 		for name, f := range map[string]files{"folder": folder, "memory": memory} {

@@ -82,8 +82,14 @@ func testRewrite(t *testing.T, module []byte) {
 	if again := mustRewrite(t, module, o); !bytes.Equal(again.Module, out.Module) {
 		t.Error("rewriting twice gives two results")
 	}
+	// wazero believes a name section whatever counts it has, and would take memory for billions; rewriting makes its own.
+	m, err := wasmbin.Decode(module)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Customs = nil
 	// Tail calls stay what they are, but for those that an exception may leave.
-	if compiles(module, allFeatures) && !compiles(out.Module, api.CoreFeaturesV2|experimental.CoreFeaturesTailCall) {
+	if compiles(wasmbin.Encode(m), allFeatures) && !compiles(out.Module, api.CoreFeaturesV2|experimental.CoreFeaturesTailCall) {
 		t.Error("a valid module has become invalid")
 	}
 }
