@@ -60,7 +60,7 @@ func about(d time.Duration) string {
 
 // firstWords are said before the first stage unless something else was: the user who only wants to run a
 // program should know why it takes so long, and that it will not again.
-const firstWords = "cloche: setting up an interpreter, once; later runs start at once\n"
+const firstWords = "cloche: setting up, once; later runs start at once\n"
 
 // lines is a progress of whole lines, for logs. Stages of a moment are passed over.
 type lines struct {

@@ -44,7 +44,7 @@ func TestSetupDuringARunIsExplained(t *testing.T) {
 	p.Stage("download", 0)
 	p.Stage("verify", time.Millisecond)
 	p.Stage("compile", time.Minute)
-	const want = "cloche: setting up an interpreter, once; later runs start at once\n" +
+	const want = "cloche: setting up, once; later runs start at once\n" +
 		"cloche: download\ncloche: compile: about 1 min\n"
 	if b.String() != want {
 		t.Errorf("got %q, want %q", b.String(), want)
