@@ -283,8 +283,8 @@ func (t Turn) prepare(language string, number int) (*runtimes.Turn, error) {
 	if len(t.Inputs) > 0 {
 		rt.Inputs = make(map[string]json.RawMessage, len(t.Inputs))
 		for k, v := range t.Inputs {
-			if !isName(k) {
-				return nil, invalid(`input %q: no program can have such a name; it is to be of letters, digits and "_", and not to begin with a digit`, k)
+			if err := CheckInput(k); err != nil {
+				return nil, invalid("input %q: %w", k, err)
 			}
 			b, err := json.Marshal(v)
 			if err != nil {
@@ -313,6 +313,14 @@ func CheckCode(code string) error {
 		}
 	}
 	return nil
+}
+
+// CheckInput reports a name of an input that a variable cannot have.
+func CheckInput(name string) error {
+	if isName(name) {
+		return nil
+	}
+	return errors.New(`no program can have such a name; it is to be of letters, digits and "_" (in JavaScript "$", too), and not to begin with a digit`)
 }
 
 // isName says whether s can be the name of a variable in either language.

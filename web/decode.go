@@ -138,6 +138,9 @@ func decodeJSON(body []byte, v any) error {
 	if !utf8.Valid(body) {
 		return invalidf("the body is not UTF-8")
 	}
+	if bytes.HasPrefix(body, []byte("\ufeff")) {
+		return invalidf("the body begins with a byte order mark (U+FEFF), which JSON goes without")
+	}
 	if e := checkJSON(body, reflect.TypeOf(v).Elem()); e != nil {
 		return e
 	}

@@ -94,6 +94,20 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+func TestInputsOfEitherLanguage(t *testing.T) {
+	s := serve(t, nil)
+	body := object{"language": "javascript", "code": "console.log($y + ñ)", "inputs": object{"$y": 1, "ñ": 2}}
+	for accept, kind := range map[string]string{
+		"text/event-stream;q=0, application/x-ndjson;q=0.0": "application/json",
+		"text/event-stream;q=0, application/x-ndjson;q=0.1": "application/x-ndjson",
+	} {
+		r := s.do("POST", "/v1/execute", body, "Accept: "+accept).must(200, nil)
+		if !strings.HasPrefix(r.header.Get("Content-Type"), kind) || !strings.Contains(string(r.body), `3\n`) {
+			t.Errorf("%s: %v %s", accept, r.header, r.body)
+		}
+	}
+}
+
 func TestBadRequests(t *testing.T) {
 	s := serve(t, func(c *web.Config) { c.MaxBodyBytes = 4096 })
 	for _, c := range []struct {
@@ -113,7 +127,7 @@ func TestBadRequests(t *testing.T) {
 		{object{"code": "1", "files": []object{{"path": "a/", "content": "!"}}}, 400, "invalid_request", "must name a file"},
 		{object{"code": "1", "files": []object{{"path": "a", "content": ""}, {"path": "./a", "content": ""}}}, 400, "invalid_request", "given twice"},
 		{object{"code": "1", "env": object{"A=B": "c"}}, 400, "invalid_request", "env"},
-		{object{"code": "1", "inputs": object{"not a name": 1}}, 400, "invalid_request", "variable can have"},
+		{object{"code": "1", "inputs": object{"not a name": 1}}, 400, "invalid_request", "no program can have such a name"},
 		{object{"code": "1", "collect": []string{strings.Repeat("a", 2000)}}, 400, "invalid_request", "a pattern may have"},
 		{object{"code": "import os\nfor n in range(300): os.makedirs(f'{n}/' + 'a/' * 99)", "collect": []string{strings.Repeat("**/a/", 50) + "b"}}, 413, "too_large", "too many parts"},
 		{object{"code": "1", "collect": []string{"[a"}}, 400, "invalid_request", "collect[0]"},
@@ -124,6 +138,7 @@ func TestBadRequests(t *testing.T) {
 	}
 	for body, text := range map[string]string{
 		"":                            "empty",
+		"\ufeff{}":                    "byte order mark",
 		`{"code":"1"`:                 "too early",
 		`{"code":"1"} {}`:             "there is more",
 		"{\n \"code\": x}":            "line 2, column 10",

@@ -3,11 +3,13 @@ package web
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -136,6 +138,16 @@ func (s *Server) getFile(x *exchange, c echo.Context) error {
 		w := &content{slowly: slowly{x}}
 		if unit, _, ok := strings.Cut(x.r.Header.Get("Range"), "="); !ok || !strings.EqualFold(strings.TrimSpace(unit), "bytes") {
 			x.r.Header.Del("Range") // what is not understood is passed over (RFC 9110, 14.2)
+		} else if r := x.r.Header.Get("Range"); withoutEmpty(r) == "" {
+			size, err := seeker.Seek(0, io.SeekEnd)
+			if err != nil {
+				return err
+			}
+			h.Del("Content-Disposition")
+			h.Set("Content-Range", fmt.Sprintf("bytes */%d", size))
+			return fail(http.StatusRequestedRangeNotSatisfiable, codeRange, "the Range %s asks for no bytes", quoted(r))
+		} else {
+			x.r.Header.Set("Range", withoutEmpty(r))
 		}
 		http.ServeContent(w, x.r, "", time.Time{}, seeker)
 		switch w.refused {
@@ -148,6 +160,24 @@ func (s *Server) getFile(x *exchange, c echo.Context) error {
 		}
 		return nil
 	})
+}
+
+// withoutEmpty leaves out of a Range those that ask for the last 0 bytes, which no file has (RFC 9110, 14.1.2) and
+// http.ServeContent would serve; "" if that is all of them.
+func withoutEmpty(ranges string) string {
+	unit, list, _ := strings.Cut(ranges, "=")
+	all := strings.Split(list, ",")
+	left := slices.DeleteFunc(slices.Clone(all), func(one string) bool {
+		last, ok := strings.CutPrefix(strings.TrimSpace(one), "-")
+		return ok && last != "" && strings.Trim(last, "0") == ""
+	})
+	if len(left) == len(all) {
+		return ranges
+	}
+	if len(left) == 0 {
+		return ""
+	}
+	return unit + "=" + strings.Join(left, ",")
 }
 
 // slowly gives a client its time for each part of a long answer.

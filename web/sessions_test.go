@@ -154,6 +154,14 @@ func TestFiles(t *testing.T) {
 	if outside.header.Get("Content-Range") != "bytes */100000" || outside.header.Get("Content-Disposition") != "" {
 		t.Errorf("%v", outside.header)
 	}
+	empty := s.do("GET", p+"/files/in/a%20b.txt", nil, "Range: bytes=-0, -00")
+	empty.mustFail(416, "range_not_satisfiable", "asks for no bytes")
+	if empty.header.Get("Content-Range") != "bytes */100000" || empty.header.Get("Content-Disposition") != "" {
+		t.Errorf("%v", empty.header)
+	}
+	if r := s.do("GET", p+"/files/in/a%20b.txt", nil, "Range: bytes=-0,-2"); r.status != 206 || string(r.body) != content[len(content)-2:] {
+		t.Errorf("%d %q", r.status, r.body)
+	}
 	for _, r := range []string{"lines=0-1", "bytes", ""} { // which is not understood, and so passed over
 		if got := s.do("GET", p+"/files/in/a%20b.txt", nil, "Range: "+r); got.status != 200 || len(got.body) != len(content) {
 			t.Errorf("range %q: %d", r, got.status)

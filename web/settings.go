@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/cloche-dev/cloche/engine"
 	"github.com/cloche-dev/cloche/hostfuncs/fetch"
@@ -251,22 +250,13 @@ func (f *TurnFields) turn() (engine.Turn, error) {
 	if len(f.Inputs) > 0 {
 		t.Inputs = make(map[string]any, len(f.Inputs))
 		for k, v := range f.Inputs {
-			if !identifier(k) {
-				return t, invalidf("inputs: %s is not a name that a variable can have", quoted(k))
+			if err := engine.CheckInput(k); err != nil {
+				return t, invalidf("inputs: %s %v", quoted(k), err)
 			}
 			t.Inputs[k] = v
 		}
 	}
 	return t, checkPatterns(f.Collect)
-}
-
-func identifier(s string) bool {
-	for i, r := range s {
-		if r != '_' && !unicode.IsLetter(r) && (i == 0 || !unicode.IsDigit(r)) {
-			return false
-		}
-	}
-	return s != "" && len(s) <= 256
 }
 
 // seconds is a duration that a request gives in seconds.

@@ -24,8 +24,11 @@ const (
 func streamFormat(r *http.Request) format {
 	for _, accept := range r.Header["Accept"] {
 		for one := range strings.SplitSeq(accept, ",") {
-			t, _, err := mime.ParseMediaType(one)
+			t, parameters, err := mime.ParseMediaType(one)
 			if err != nil {
+				continue
+			}
+			if q, err := strconv.ParseFloat(parameters["q"], 64); err == nil && q == 0 { // it is not wanted (RFC 9110, 12.4.2)
 				continue
 			}
 			switch t {
