@@ -9,7 +9,7 @@ import (
 // Incomplete says whether source, JavaScript or TypeScript, only lacks its end: more lines may make it right. What a
 // parser may not be given (see stripTypes) counts as complete.
 func Incomplete(source string) bool {
-	if tooDeep(source, maxNesting).line > 0 || len(source) > maxTypeScript {
+	if tooDeep(source, maxNesting, true).line > 0 || len(source) > maxTypeScript {
 		return false
 	}
 	parse := func(source string) []api.Message {

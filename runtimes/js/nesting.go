@@ -22,9 +22,10 @@ type excess struct {
 // them, the tokens since the last separator that may nest without one. It may count too many, never too few. What costs
 // little for each level, conditions and type arguments, has a bound of its own, maxCheap; what nests to its left, a
 // chain such as a.b().c[0], what programs may well have many of, else if, and strings that are added, which esbuild joins one by
-// one, are bounded by maxLinks instead, and so are comma operators, for each of which it looks at all that is before it.
-func tooDeep(src string, most int) excess {
-	s := scanner{src: src, careful: true}
+// one, are bounded by maxLinks instead, and so are comma operators, for each of which it looks at all that is before it. A careful count refuses slashes of which it cannot tell
+// what they are; one that is not is of JSX, where it may count too few.
+func tooDeep(src string, most int, careful bool) excess {
+	s := scanner{src: src, careful: careful}
 	c := counter{open: []nesting{{}}}
 	var twoBefore token
 	for {

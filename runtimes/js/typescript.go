@@ -47,16 +47,16 @@ func stripTypes(source, name string) (string, error) {
 	if len(source) > maxTypeScript {
 		return "", &syntaxError{File: name, Line: 1, Column: 1, Text: fmt.Sprintf("%d bytes of TypeScript are more than %d", len(source), maxTypeScript)}
 	}
-	if e := tooDeep(source, maxNesting); e.line > 0 {
-		return "", &syntaxError{File: name, Line: e.line, Column: 1, Text: e.why}
-	}
-	if enumsTooLarge(source) {
-		return "", &syntaxError{File: name, Line: 1, Column: 1, Text: fmt.Sprintf("the values of the enums are more than %d MiB together", maxInlined>>20)}
-	}
 	loader := api.LoaderTS
 	jsx := strings.HasSuffix(path.Ext(name), "x")
 	if jsx && len(source) <= maxJSX {
 		loader = api.LoaderTSX
+	}
+	if e := tooDeep(source, maxNesting, loader == api.LoaderTS); e.line > 0 {
+		return "", &syntaxError{File: name, Line: e.line, Column: 1, Text: e.why}
+	}
+	if enumsTooLarge(source) {
+		return "", &syntaxError{File: name, Line: 1, Column: 1, Text: fmt.Sprintf("the values of the enums are more than %d MiB together", maxInlined>>20)}
 	}
 	r := api.Transform(source, api.TransformOptions{
 		Loader: loader, Target: api.ESNext, Sourcefile: name, Sourcemap: api.SourceMapExternal, Charset: api.CharsetUTF8,

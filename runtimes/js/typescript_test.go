@@ -75,8 +75,10 @@ func TestStripTypesErrors(t *testing.T) {
 	if _, err := stripTypes("const e = <b>x</b>;"+strings.Repeat(" ", maxJSX), "v.tsx"); err == nil || !strings.Contains(err.Error(), "JSX is read in files of up to 2048 bytes") {
 		t.Errorf("long JSX: %v", err)
 	}
-	if out, err := stripTypes("const e = <b>x</b>", "v.tsx"); err != nil || !strings.Contains(out, "React.createElement") {
-		t.Errorf("JSX: %q, %v", out, err)
+	for _, src := range []string{"<b>x</b>", "<><El n={3} /> text {1 + 1} it's </>", "<p>{x}</p>", "<br/>\n/* c */", "<a href=\"/x/\">{f(1)}/{2}</a>", "<i>{n / 2}/{m}</i>"} {
+		if out, err := stripTypes("const e = "+src, "v.tsx"); err != nil || !strings.Contains(out, "React.createElement") {
+			t.Errorf("JSX: %s: %q, %v", src, out, err)
+		}
 	}
 }
 
@@ -102,7 +104,7 @@ func TestTooDeep(t *testing.T) {
 		strings.Repeat("f((", 10) + "a" + strings.Repeat(strings.Repeat(",a", 110)+"))", 10), "a" + long(",class {}"), "enum A { b = (c" + long(",c") + ") }",
 		long("if(a);else ") + ";", long("if(a){}else "), long("'a'+") + "b", "a" + long("+'a'"), "a" + long("+`a`") + "+b",
 	} {
-		if tooDeep(src, maxNesting).line == 0 {
+		if tooDeep(src, maxNesting, true).line == 0 {
 			t.Errorf("not too deep: %.60q", src)
 		}
 	}
@@ -116,7 +118,7 @@ func TestTooDeep(t *testing.T) {
 		repeat("const a = b ? c ? d : e : f\n"), "f(" + repeat("a! as B<C>,") + ")", "const r = /[(]/; i++ / 2", "(a + b)\n/ 2", repeat("if (a) { b } else { c }\nd\n"),
 		repeat("let a = b ? c : d\nfoo(a)\nif (x) { y = 1 }\n"), repeat("const f = (x: number) => x + 1;\n"), "[" + repeat("{ a: 1, b: [2] },") + "]",
 	} {
-		if e := tooDeep(src, maxNesting); e.line != 0 {
+		if e := tooDeep(src, maxNesting, true); e.line != 0 {
 			t.Errorf("too deep at line %d (%s): %.60q", e.line, e.why, src)
 		}
 	}
@@ -139,7 +141,7 @@ func TestTooDeepHidden(t *testing.T) {
 		"type A = B\n/\"/;" + deep + "\"\"", "break\n/\"/;" + deep + "\"\"", "for await (a of b) /\"/;" + deep + "\"\"", "a\n++/\"/;" + deep + "\"\"", "a\n!/\"/;" + deep + "\"\"",
 		"return\u00a0/\"/;" + deep + "\"\"", "// \u2028" + deep, "\"\\\r\n \"" + deep + "\"\"", "<!-- `\n" + deep + "`", "\n--> `\n" + deep + "`", "await /" + deep + "/ 1", "yield /" + deep + "/ 1",
 	} {
-		if tooDeep(src, maxNesting).line == 0 {
+		if tooDeep(src, maxNesting, true).line == 0 {
 			t.Errorf("it was not seen: %.60q", src)
 		}
 	}
