@@ -309,7 +309,7 @@ type uploaded struct {
 // upload is the body of at most that many bytes.
 func (x *exchange) upload(most int64) (*uploaded, error) {
 	if x.r.ContentLength > most {
-		return nil, fail(http.StatusRequestEntityTooLarge, codeTooLarge, "the body has %d bytes, and the session's disk %d", x.r.ContentLength, most)
+		return nil, fail(http.StatusRequestEntityTooLarge, codeTooLarge, "the body has %d bytes, and may have %d", x.r.ContentLength, most)
 	}
 	return &uploaded{x: x, body: http.MaxBytesReader(x.ResponseWriter, x.r.Body, most)}, nil
 }

@@ -316,6 +316,13 @@ func (s *Server) exportSnapshot(x *exchange, c echo.Context) error {
 // maxImport bounds a snapshot file. One is read as a whole before any of it is used.
 const maxImport = 1 << 30
 
+// importBytes is the size of a file that the key may send: somewhat more than what a session of its can hold.
+func (k *Key) importBytes() int64 {
+	const head = 16 << 20 // who has thousands of files open, with long names
+	holds := k.Policy.Max.MemoryBytes + k.Policy.Max.DiskBytes
+	return int64(min(maxImport, holds+holds/64+head))
+}
+
 func (s *Server) importSnapshot(x *exchange, _ echo.Context) error {
 	if e := checkEncoding(x.r); e != nil {
 		return e
@@ -328,7 +335,7 @@ func (s *Server) importSnapshot(x *exchange, _ echo.Context) error {
 		return err
 	}
 	defer s.snapshots.moved(x.key)
-	body, err := x.upload(maxImport)
+	body, err := x.upload(x.key.importBytes())
 	if err != nil {
 		return err
 	}

@@ -101,6 +101,7 @@ func TestSnapshotsHoldNoMoreThanSessions(t *testing.T) {
 	fill(s).mustFail(429, "too_many_requests", "delete one")
 	exported = s.do("GET", "/v1/snapshots/"+first.ID+"/export", nil).must(200, nil).body
 	s.do("POST", "/v1/snapshots/import", exported).mustFail(429, "too_many_requests", "delete one")
+	s.do("POST", "/v1/snapshots/import", make([]byte, 65<<20)).mustFail(413, "too_large", "may have") // before it is read
 	s.do("DELETE", "/v1/snapshots/"+first.ID, nil).must(204, nil)
 	s.do("POST", "/v1/snapshots/import", exported).must(201, nil)
 	fill(s).mustFail(429, "too_many_requests", "delete one")
