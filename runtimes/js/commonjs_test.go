@@ -132,3 +132,20 @@ ok 7 - mocks
 		t.Errorf("the second turn printed %q", r.stdout)
 	}
 }
+
+// TestModuleParent: a file can tell whether it is the main script, and who required it.
+func TestModuleParent(t *testing.T) {
+	source := `require('fs').writeFileSync('p.cjs', 'exports.p = module.parent === require.main && require.main !== module; exports.c = module.parent.children.includes(module)')
+console.log(require('./p.cjs'), module.children.length, module.parent)`
+	if r := newSandbox(t).ok(source); r.stdout != "{ p: true, c: true } 1 null\n" {
+		t.Error(r.stdout)
+	}
+}
+
+func TestImportOfWhatIsNotExported(t *testing.T) {
+	source := `const fs = require('fs'); fs.writeFileSync('r.mjs', 'export {}'); fs.writeFileSync('q.mjs', "import { n } from './r.mjs'")
+await import('./q.mjs').catch((e) => console.log(e.name, e.message))`
+	if r := newSandbox(t).ok(source); !strings.HasPrefix(r.stdout, "SyntaxError The requested module '") || !strings.HasSuffix(r.stdout, "r.mjs' does not provide an export named 'n'\n") {
+		t.Error(r.stdout)
+	}
+}

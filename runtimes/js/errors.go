@@ -218,6 +218,8 @@ var missingGlobals = map[string]string{
 	"React":          "JSX becomes calls of React.createElement, and there is no React here; build text, or define React yourself.",
 	"Deno":           "This is a Node-like environment, not Deno; use node:fs and process.",
 	"Bun":            "This is a Node-like environment, not Bun; use node:fs and process.",
+	"Temporal":       "Temporal is not here, nor in Node 20; use Date and Intl.DateTimeFormat.",
+	"Atomics":        "There are no threads here, and so nothing to be atomic; read and write the array itself.",
 	"WebAssembly":    "WebAssembly is not available to programs in this sandbox.",
 	"Worker":         "There are no threads here; do the work in line.",
 }

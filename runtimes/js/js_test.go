@@ -329,6 +329,8 @@ func TestHints(t *testing.T) {
 		"await fetch('http://x/')":               "no network",
 		"require('fs').mkdirSync('/readonly/x')": "read-only",
 		"interface A { x: number }":              "typescript",
+		"Temporal.Now.instant()":                 "Date",
+		"Atomics.add(a, 0, 1)":                   "no threads",
 		"import fs from 'node:fs'; let n: number = fs.x as any; await n": "typescript",
 	} {
 		if r := newSandbox(t).turn(source); r.Error == nil || !strings.Contains(r.Error.Hint, part) {

@@ -46,28 +46,31 @@
     const b = show(expected).split("\n");
     if (operator === "deepEqual") return `${head}\n\n${a.join("\n")}\n\nshould loosely deep-equal\n\n${b.join("\n")}`;
     const marks = "+ actual - expected";
-    if (a.length === 1 && b.length === 1 && !(isObject(actual) && isObject(expected)) && a[0] !== b[0]) {
-      if (a[0].length + b[0].length <= 12 && (actual !== 0 || expected !== 0)) return `${head}\n\n${a[0]} !== ${b[0]}\n`;
-      return `${head}\n${marks}\n\n+ ${a[0]}\n- ${b[0]}${pointer(actual, expected, a[0], b[0])}`;
+    const alike = operator === "strictEqual" && (isObject(actual) && isObject(expected) || typeof actual === "function" && typeof expected === "function");
+    const single = a.length === 1 && b.length === 1 && a[0] !== b[0];
+    const mark = single && !alike ? pointer(a[0], b[0]) : "";
+    if (single && !(isObject(actual) && isObject(expected))) {
+      const short = a[0].length + b[0].length <= 12 && !isObject(actual) && !isObject(expected) && (actual !== 0 || expected !== 0);
+      return short ? `${head}\n\n${a[0]} !== ${b[0]}\n` : `${head}\n${marks}\n\n+ ${a[0]}\n- ${b[0]}${mark}`;
     }
     if (a.join("\n") === b.join("\n")) {
       const text = a.length > 50 ? `${a.slice(0, 50).join("\n")}\n...}` : a.join("\n");
       return `Values have same structure but are not reference-equal:\n\n${text}\n`;
     }
-    const alike = operator === "strictEqual" && (isObject(actual) && isObject(expected) || typeof actual === "function" && typeof expected === "function");
     const { text, skipped } = difference(a, b, isObject(actual));
-    return `${message ?? (alike ? 'Expected "actual" to be reference-equal to "expected":' : head)}\n${marks}${skipped ? " ... Lines skipped" : ""}\n\n${text}`;
+    return `${message ?? (alike ? 'Expected "actual" to be reference-equal to "expected":' : head)}\n${marks}${skipped ? " ... Lines skipped" : ""}\n\n${text}${mark}`;
   }
   const inspectShort = (v) => {
     const text = show(v);
     return text.includes("\n") ? `\n\n${text}\n` : ` ${text}`;
   };
   // A mark below the first character that differs, unless it is one of the first.
-  function pointer(actual, expected, a, b) {
-    if (typeof actual !== "string" || typeof expected !== "string" || a.length > 80) return "";
+  function pointer(a, b) {
+    const n = a.length + b.length;
+    if (n <= 12 || n >= 80) return "";
     let i = 0;
     while (i < a.length && a[i] === b[i]) i++;
-    return i >= 3 && i < a.length ? `\n${" ".repeat(i + 2)}^` : "";
+    return i >= 3 ? `\n${" ".repeat(i + 2)}^` : "";
   }
 
   // The lines of a and b, those of only one marked, by their longest common subsequence. In a long stretch that they share
@@ -218,10 +221,16 @@
         fail({
           actual: error, expected, operator: fn.name, stackStartFn: fn,
           message: message ?? `The error is expected to be an instance of "${expected.name}". Received "${error?.constructor?.name ?? typeof error}"\n\nError message:\n\n${error?.message}`,
+          generated: message === undefined,
         });
       }
-      if (expected.call({}, error) === true) return;
-      fail({ actual: error, expected, operator: fn.name, stackStartFn: fn, message: message ?? `The ${expected.name ? `"${expected.name}"` : ""} validation function is expected to return "true". Received ${inspect(expected.call({}, error))}` });
+      const answer = expected.call({}, error);
+      if (answer === true) return;
+      const caught = error instanceof Error ? `\n\nCaught error:\n\n${error}` : "";
+      fail({
+        actual: error, expected, operator: fn.name, stackStartFn: fn, generated: message === undefined,
+        message: message ?? `The ${expected.name ? `"${expected.name}" ` : ""}validation function is expected to return "true". Received ${inspect(answer)}${caught}`,
+      });
     }
     if (expected instanceof RegExp) {
       if (expected.test(`${error}`)) return;
@@ -260,7 +269,7 @@
   Object.assign(assert, {
     ok,
     AssertionError,
-    fail(message = "Failed") { fail({ message, operator: "fail", stackStartFn: assert.fail }); },
+    fail(message) { fail({ message: message ?? "Failed", operator: "fail", stackStartFn: assert.fail, generated: message === undefined }); },
     throws(fn, expected, message) {
       if (typeof fn !== "function") throw cloche.wrongType("fn", "of type function", fn);
       let error;
@@ -300,12 +309,12 @@
     },
     match(text, pattern, message) {
       if (typeof text !== "string" || !pattern.test(text)) {
-        fail({ actual: text, expected: pattern, message: message ?? `The input did not match the regular expression ${pattern}. Input:\n\n${inspect(text)}\n`, operator: "match", stackStartFn: assert.match });
+        fail({ actual: text, expected: pattern, message: message ?? `The input did not match the regular expression ${pattern}. Input:\n\n${inspect(text)}\n`, operator: "match", stackStartFn: assert.match, generated: message === undefined });
       }
     },
     doesNotMatch(text, pattern, message) {
       if (typeof text === "string" && pattern.test(text)) {
-        fail({ actual: text, expected: pattern, message: message ?? `The input was expected to not match the regular expression ${pattern}. Input:\n\n${inspect(text)}\n`, operator: "doesNotMatch", stackStartFn: assert.doesNotMatch });
+        fail({ actual: text, expected: pattern, message: message ?? `The input was expected to not match the regular expression ${pattern}. Input:\n\n${inspect(text)}\n`, operator: "doesNotMatch", stackStartFn: assert.doesNotMatch, generated: message === undefined });
       }
     },
     ifError(value) {

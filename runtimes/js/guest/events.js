@@ -74,8 +74,13 @@
       return this;
     },
     removeAllListeners(event) {
-      if (event === undefined) listenersOf(this).clear();
-      else listenersOf(this).delete(event);
+      const all = listenersOf(this);
+      if (all.has("removeListener")) { // whose listeners are told of each, the last ones first, and are the last to go
+        const events = event === undefined ? [...all.keys()].filter((name) => name !== "removeListener") : [event];
+        for (const name of events) for (const fn of all.get(name)?.toReversed() ?? []) this.removeListener(name, fn);
+      }
+      if (event === undefined) all.clear();
+      else all.delete(event);
       return this;
     },
     emit(event, ...args) {

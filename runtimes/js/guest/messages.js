@@ -101,6 +101,7 @@
   };
 
   const inExpression = "unexpected token in expression: '";
+  const unexported = /^Could not find export '([^]*)' in module '([^]*)'$/;
   const hiddenField = /^private class field '(#[^']+)' does not exist$/;
   const readOnly = /^'([^]*)' is read-only$/;
   const unborn = /^([^ ]+) is not initialized$/;
@@ -109,6 +110,10 @@
   function better(message, of) {
     if (startsWith(message, "cannot read property '")) return ofNothing(slice(message, 22), "read", "reading");
     if (startsWith(message, "cannot set property '")) return ofNothing(slice(message, 21), "set", "setting");
+    if (startsWith(message, "Could not find export '")) {
+      const [, name, file] = exec(unexported, message);
+      return `The requested module '${file}' does not provide an export named '${name}'`;
+    }
     const known = anywhere[message];
     if (known !== undefined || of === undefined) return known;
     if (startsWith(message, "invalid array index: ")) return `Invalid index : ${slice(message, 21)}`;

@@ -109,6 +109,7 @@
       this.children = [];
       defineProperty(this, "parent", { value: parent, configurable: true, writable: true });
       this.paths = [];
+      parent?.children.push(this);
     }
     require(name) { return makeRequire(this.filename, this)(name); }
     _compile(source, file) {
@@ -216,7 +217,7 @@
   function makeRequire(from, module) {
     const require = (name) => {
       const file = resolve(from, name);
-      return file.startsWith("node:") ? nodeModules[file.slice(5)] : requireFile(file, module);
+      return file.startsWith("node:") ? nodeModules[file.slice(5)] : requireFile(file, from === "" ? mainModule ??= mainOf() : module);
     };
     require.resolve = (name) => {
       const file = resolve(from, name);

@@ -98,3 +98,18 @@ t.dispatchEvent(new Event("s"));
   await require("timers/promises").setTimeout(1000, "v", { signal: waiting.signal }).catch((err) => console.log(err.name, err.code));
   console.log(await require("timers/promises").setTimeout(1, "value"));
 })();
+
+// Listeners that are removed all at once are told of one by one.
+{
+  const { EventEmitter } = require("node:events");
+  const e = new EventEmitter();
+  const names = new Map();
+  const named = (name) => { const f = () => {}; names.set(f, name); return f; };
+  e.on("removeListener", (event, fn) => console.log("removed", event, names.get(fn)));
+  e.on("a", named("a1")).on("a", named("a2")).on("b", named("b1"));
+  e.removeAllListeners("a");
+  e.removeAllListeners("none");
+  console.log(e.eventNames());
+  e.removeAllListeners();
+  console.log(e.eventNames());
+}
