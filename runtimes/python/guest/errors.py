@@ -264,7 +264,7 @@ def _module_hint(error):
         return _part_hint(error.name)
     instead = _INSTEAD.get(top)
     advice = f"use {instead} instead" if instead else f"there are {_HERE}"
-    if top in ("pip", "ensurepip", "venv", "virtualenv"):
+    if top in ("pip", "ensurepip", "micropip", "piplite", "venv", "virtualenv"):
         return f"Nothing can be installed from inside the sandbox; {advice}."
     if top in _REMOVED:
         return f"{top} is no longer a part of Python; use {_REMOVED[top]} instead."
@@ -385,6 +385,8 @@ def _os_hint(error):
         return _style_hint(re.match(r"'([^']*)'", words(error))[1])
     if n == errno.ENETUNREACH or "network is closed" in str(error):
         return _network_hint(error)
+    if "ctypes is unavailable" in str(error):
+        return "Native libraries cannot be loaded in this sandbox: do the work in Python, or with numpy."
     if "has one descriptor" in str(error):
         return "Redirect sys.stdout and sys.stderr (contextlib.redirect_stdout) in place of descriptors: pytest.main(['--capture=sys']) does so."
     if "processes are not available" in str(error):
