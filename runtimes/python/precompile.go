@@ -143,7 +143,9 @@ func withBytecode(ctx context.Context, baked *runtimes.Baked, from, to string) (
 	}
 	var names []string
 	var total uint64
+	files := map[string]bool{}
 	for _, f := range z.File {
+		files[f.Name] = true
 		total += f.UncompressedSize64
 		if strings.HasSuffix(f.Name, ".py") {
 			names = append(names, f.Name)
@@ -165,6 +167,9 @@ func withBytecode(ctx context.Context, baked *runtimes.Baked, from, to string) (
 		for _, name := range slices.Sorted(maps.Keys(bytecode)) {
 			if total += uint64(len(bytecode[name])); total > maxSiteBytes {
 				break
+			}
+			if files[path.Dir(name)] { // a file in the place of the folder
+				continue
 			}
 			if err := store(w, name, bytecode[name]); err != nil {
 				return err

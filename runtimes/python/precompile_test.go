@@ -19,7 +19,8 @@ import (
 func TestBytecodeIsReproducible(t *testing.T) {
 	baked := open(t).baked
 	dir := t.TempDir()
-	site := fstest.MapFS{"data.txt": {Data: []byte("no module")}, "broken.py": {Data: []byte("def")}, "m/__init__.py": {}}
+	site := fstest.MapFS{"data.txt": {Data: []byte("no module")}, "broken.py": {Data: []byte("def")}, "m/__init__.py": {},
+		"odd/__init__.py": {}, "odd/__pycache__": {Data: []byte("a file in the place of the folder")}}
 	var want []string
 	for i := range 9 {
 		text := fmt.Sprintf("import os\nnames = {'a', 'b', 'c', %d} & frozenset(('x', 'y'))\ndef f(x=%d): return x in {'p', 'q', 'r', 's'}\nclass C: y: int = f()\n", i, i)
