@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -22,9 +21,9 @@ type dialect struct {
 
 // listenDialect takes the address. It has no keys, and so must be one that only this machine reaches.
 func listenDialect(addr string) (net.Listener, error) {
-	l, err := net.Listen("tcp", addr)
+	l, err := listen("--e2b", addr)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("--e2b: %w", err)}
+		return nil, err
 	}
 	if !loopback(l.Addr()) {
 		return nil, errors.Join(usagef("--e2b %s: whoever reaches that address could run programs without a key; use a loopback address, such as localhost:49999", addr), l.Close())

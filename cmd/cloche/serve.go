@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"net/netip"
+	"os"
 	"slices"
 	"strings"
 
@@ -66,9 +67,9 @@ func (c *serveCmd) Run(a *app) (err error) {
 	if err != nil {
 		return err
 	}
-	l, err := net.Listen("tcp", cmp.Or(c.Listen, settings.Listen, defaultListen))
+	l, err := listen("listen", cmp.Or(c.Listen, settings.Listen, defaultListen))
 	if err != nil {
-		return usageError{fmt.Errorf("listen: %w", err)}
+		return err
 	}
 	defer l.Close()
 	var dialectListener net.Listener
@@ -126,6 +127,19 @@ func (c *serveCmd) Run(a *app) (err error) {
 		fmt.Fprintf(a.out, "cloche: key for this run: %s\n", made)
 	}
 	return web.Serve(b.ctx, l, b.server, options)
+}
+
+// listen takes the address that what names. An address that is none is wrong usage; one that is taken, or not for this user, is not.
+func listen(what, addr string) (net.Listener, error) {
+	l, err := net.Listen("tcp", addr)
+	if err == nil {
+		return l, nil
+	}
+	err = fmt.Errorf("%s: %w", what, err)
+	if _, ok := errors.AsType[*os.SyscallError](err); ok {
+		return nil, err
+	}
+	return nil, usageError{err}
 }
 
 // checkOffered reports folders that are not there of those that policies offer to sessions.

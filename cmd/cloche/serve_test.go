@@ -155,6 +155,23 @@ func TestServeWrongUsage(t *testing.T) {
 	}
 }
 
+// TestServeOnTakenAddress: that another listens there is no wrong usage.
+func TestServeOnTakenAddress(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	addr := l.Addr().String()
+	for _, args := range [][]string{{"--listen", addr}, {"--listen", "127.0.0.1:0", "--e2b", addr}} {
+		var stderr bytes.Buffer
+		code := doMain(t.Context(), append([]string{"serve"}, args...), stdio{strings.NewReader(""), io.Discard, &stderr}, os.Getenv)
+		if code != exitTrouble || !strings.Contains(stderr.String(), "address already in use") {
+			t.Errorf("%v: status %d, %s", args, code, stderr.String())
+		}
+	}
+}
+
 // freeAddr is an address on which nobody listens, of a port that the system gives to nobody who asks for any.
 func freeAddr(t *testing.T) string {
 	t.Helper()
