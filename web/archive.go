@@ -113,7 +113,7 @@ func (s *Server) putArchive(x *exchange, c echo.Context) error {
 	}
 	return s.withFiles(x, c, func(sn *session, f *engine.Files) error {
 		most := int64(sn.limits.DiskBytes) + maxArchived*archiveOverhead
-		body, err := x.upload(most)
+		body, err := x.upload(most, "an archive that the session's disk can take")
 		if err != nil {
 			return err
 		}

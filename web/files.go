@@ -266,7 +266,7 @@ func (s *Server) putFile(x *exchange, c echo.Context) error {
 		if err := checkCondition(x.r, f, p); err != nil {
 			return err
 		}
-		body, err := x.upload(int64(sn.limits.DiskBytes))
+		body, err := x.upload(int64(sn.limits.DiskBytes), "the session's disk")
 		if err != nil {
 			return err
 		}
@@ -306,10 +306,10 @@ type uploaded struct {
 	err  error // what reading failed by
 }
 
-// upload is the body of at most that many bytes.
-func (x *exchange) upload(most int64) (*uploaded, error) {
+// upload is the body, of at most the bytes that holder, which a refusal names, has room for.
+func (x *exchange) upload(most int64, holder string) (*uploaded, error) {
 	if x.r.ContentLength > most {
-		return nil, fail(http.StatusRequestEntityTooLarge, codeTooLarge, "the body has %d bytes, and may have %d", x.r.ContentLength, most)
+		return nil, fail(http.StatusRequestEntityTooLarge, codeTooLarge, "the body has %d bytes, and %s %d", x.r.ContentLength, holder, most)
 	}
 	return &uploaded{x: x, body: http.MaxBytesReader(x.ResponseWriter, x.r.Body, most)}, nil
 }

@@ -335,7 +335,7 @@ func (s *Server) importSnapshot(x *exchange, _ echo.Context) error {
 		return err
 	}
 	defer s.snapshots.moved(x.key)
-	body, err := x.upload(x.key.importBytes())
+	body, err := x.upload(x.key.importBytes(), "a snapshot of this key may have")
 	if err != nil {
 		return err
 	}
