@@ -345,7 +345,7 @@ func TestWorkerReplaced(t *testing.T) {
 	s.stop(t)
 }
 
-// runs tells whether a process has a thread that has not ended yet.
+// runs tells whether a process has a thread that has neither ended nor been stopped.
 func runs(pid int) bool {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	if err != nil {
@@ -354,7 +354,7 @@ func runs(pid int) bool {
 	return slices.ContainsFunc(threads, func(name string) bool {
 		stat, err := os.ReadFile(name)
 		_, state, _ := bytes.Cut(stat, []byte(") "))
-		return err == nil && len(state) > 0 && !bytes.ContainsRune([]byte("ZX"), rune(state[0]))
+		return err == nil && len(state) > 0 && !bytes.ContainsRune([]byte("ZXT"), rune(state[0]))
 	})
 }
 
@@ -419,6 +419,9 @@ func TestWorkerHangs(t *testing.T) {
 	pid := s.workerOf(t, ann)
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
+	}
+	for runs(pid) { // until then a thread of it may read the request, which is lost then
+		time.Sleep(100 * time.Microsecond)
 	}
 	status, b, err := s.sendAs(ann, "POST", "/v1/execute", map[string]any{"language": engine.JavaScript, "code": "1"})
 	// It is killed with the request unread, which the next one takes, unless that does not start within the queue's wait.
