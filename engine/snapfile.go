@@ -144,14 +144,14 @@ func (h snapHeader) write(w io.Writer, key []byte, st *state, since *memimage.De
 		}
 	}
 	body := &pieceWriter{to: out, hidden: hidden}
-	if err := errors.Join(writeBody(body, st, since), body.close()); err != nil {
+	if err := errors.Join(writeBody(body, st, since), body.flush()); err != nil {
 		return c.n, err
 	}
 	_, err = c.Write(mac.Sum(nil))
 	return c.n, err
 }
 
-// pieceWriter writes a body.
+// pieceWriter writes a body, whose last piece is written by flush.
 type pieceWriter struct {
 	to     io.Writer
 	hidden cipher.Stream
@@ -180,9 +180,6 @@ func (p *pieceWriter) flush() error {
 	p.piece = p.piece[:0]
 	return err
 }
-
-// close writes the last piece.
-func (p *pieceWriter) close() error { return p.flush() }
 
 // snapKeys are the two ciphers of a file.
 func snapKeys(key, nonce []byte) (cipher.Stream, hash.Hash) {

@@ -136,18 +136,19 @@ func (s *Server) getFile(x *exchange, c echo.Context) error {
 		h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": path.Base(p)}))
 		h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
 		w := &content{slowly: slowly{x}}
-		if unit, _, ok := strings.Cut(x.r.Header.Get("Range"), "="); !ok || !strings.EqualFold(strings.TrimSpace(unit), "bytes") {
+		asked := x.r.Header.Get("Range")
+		if unit, _, ok := strings.Cut(asked, "="); !ok || !strings.EqualFold(strings.TrimSpace(unit), "bytes") {
 			x.r.Header.Del("Range") // what is not understood is passed over (RFC 9110, 14.2)
-		} else if r := x.r.Header.Get("Range"); withoutEmpty(r) == "" {
+		} else if ranges := withoutEmpty(asked); ranges != "" {
+			x.r.Header.Set("Range", ranges)
+		} else {
 			size, err := seeker.Seek(0, io.SeekEnd)
 			if err != nil {
 				return err
 			}
 			h.Del("Content-Disposition")
 			h.Set("Content-Range", fmt.Sprintf("bytes */%d", size))
-			return fail(http.StatusRequestedRangeNotSatisfiable, codeRange, "the Range %s asks for no bytes", quoted(r))
-		} else {
-			x.r.Header.Set("Range", withoutEmpty(r))
+			return fail(http.StatusRequestedRangeNotSatisfiable, codeRange, "the Range %s asks for no bytes", quoted(asked))
 		}
 		http.ServeContent(w, x.r, "", time.Time{}, seeker)
 		switch w.refused {

@@ -150,7 +150,7 @@ func TestBrokenConnections(t *testing.T) {
 // TestNamedRequestsRunOnce: a request with a name of its own, whose worker died after it had read it, is not sent to another one.
 func TestNamedRequestsRunOnce(t *testing.T) {
 	var runs atomic.Int32
-	worker := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := inFrontOf(t, func(w http.ResponseWriter, r *http.Request) {
 		if _, err := io.Copy(io.Discard, r.Body); err != nil {
 			t.Error(err)
 		}
@@ -164,18 +164,24 @@ func TestNamedRequestsRunOnce(t *testing.T) {
 			return
 		}
 		conn.Close()
-	}))
-	defer worker.Close()
-	to, err := url.Parse(worker.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := serve(t, func(c *web.Config) { c.Engine, c.Workers = nil, single{to, http.DefaultTransport} })
+	})
 	s.do("POST", "/v1/execute", object{"code": "1"}).must(200, nil)
 	s.do("POST", "/v1/execute", object{"code": "2"}, "Idempotency-Key: mine").must(502, nil)
 	if n := runs.Load(); n != 1 {
 		t.Errorf("it ran %d times", n)
 	}
+}
+
+// inFrontOf is a server that passes each request on to a worker.
+func inFrontOf(t *testing.T, worker http.HandlerFunc) *server {
+	t.Helper()
+	behind := httptest.NewServer(worker)
+	t.Cleanup(behind.Close)
+	to, err := url.Parse(behind.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return serve(t, func(c *web.Config) { c.Engine, c.Workers = nil, single{to, http.DefaultTransport} })
 }
 
 // single is a fleet whose one worker is a server at an address.
@@ -236,7 +242,7 @@ func TestAnswersOfWorkers(t *testing.T) {
 		"hints without an end": {strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: </"+strings.Repeat("x", 60<<10)+">\r\n\r\n", 1000), http.StatusBadGateway},
 	} {
 		t.Run(name, func(t *testing.T) {
-			worker := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			s := inFrontOf(t, func(w http.ResponseWriter, r *http.Request) {
 				conn, _, err := w.(http.Hijacker).Hijack()
 				if err != nil {
 					t.Error(err)
@@ -244,13 +250,7 @@ func TestAnswersOfWorkers(t *testing.T) {
 				}
 				_, _ = io.WriteString(conn, c.answer) // nobody may want all of it
 				conn.Close()
-			}))
-			defer worker.Close()
-			to, err := url.Parse(worker.URL)
-			if err != nil {
-				t.Fatal(err)
-			}
-			s := serve(t, func(c *web.Config) { c.Engine, c.Workers = nil, single{to, http.DefaultTransport} })
+			})
 			r, err := http.NewRequest(http.MethodPost, s.url+"/v1/execute", strings.NewReader(`{"code":"1"}`))
 			if err != nil {
 				t.Fatal(err)

@@ -15,7 +15,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/cloche-dev/cloche/engine/vm"
 	"github.com/cloche-dev/cloche/runtimes"
@@ -47,28 +48,27 @@ func precompile(ctx context.Context, baked *runtimes.Baked, site vfs.FS, names [
 	for i, name := range names {
 		shards[i%precompileShards] = append(shards[i%precompileShards], name)
 	}
-	var mu sync.Mutex
-	var errs []error
-	bytecode := map[string][]byte{}
-	places := make(chan struct{}, runtime.GOMAXPROCS(0))
-	var wg sync.WaitGroup
-	for _, shard := range shards {
-		wg.Go(func() {
-			places <- struct{}{}
-			defer func() { <-places }()
-			made, err := precompileShard(ctx, baked, site, shard)
-			mu.Lock()
-			defer mu.Unlock()
-			errs = append(errs, err)
-			for i, b := range made {
-				if b != nil {
-					bytecode[cachePath(shard[i])] = b
-				}
-			}
+	made := make([][][]byte, len(shards))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, shard := range shards {
+		group.Go(func() (err error) {
+			made[i], err = precompileShard(ctx, baked, site, shard)
+			return err
 		})
 	}
-	wg.Wait()
-	return bytecode, errors.Join(errs...)
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	bytecode := map[string][]byte{}
+	for i, shard := range made {
+		for k, b := range shard {
+			if b != nil {
+				bytecode[cachePath(shards[i][k])] = b
+			}
+		}
+	}
+	return bytecode, nil
 }
 
 // cachePath is where the interpreter looks for the bytecode of a module.
